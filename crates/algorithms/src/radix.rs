@@ -118,11 +118,11 @@ pub(crate) fn enqueue(
     input: Option<Arrays>,
     out: Arrays,
 ) -> Result<()> {
-    Prepared::of(queue, order, n, None, input, out)?.enqueue(queue)
+    PreparedSort::new(queue, order, n, None, input, out)?.enqueue(queue)
 }
 
 /// A checked sort with compiled kernels and allocated memory.
-pub(crate) enum Prepared<'a> {
+pub(crate) enum PreparedSort<'a> {
     /// A sort of no elements.
     Nothing,
     Small(Small<'a>),
@@ -133,11 +133,11 @@ pub(crate) enum Prepared<'a> {
     },
 }
 
-impl<'a> Prepared<'a> {
+impl<'a> PreparedSort<'a> {
     /// Prepares a sort of arrays of `n` elements, or of their first elements, but enqueues nothing. The arrays must
     /// already be checked.
     #[track_caller]
-    pub(crate) fn of(
+    pub(crate) fn new(
         queue: &VerbQueue<'_>,
         order: &'a Order,
         n: usize,

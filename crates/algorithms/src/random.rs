@@ -2,7 +2,7 @@
 
 use crate::distribution::{Distribution, Words};
 use crate::elementwise::{bits, iota};
-use crate::radix::{Arrays, Payload, Prepared};
+use crate::radix::{Arrays, Payload, PreparedSort};
 use crate::reducible::Reducible;
 use crate::refusals::check;
 use crate::sort::Sort;
@@ -92,8 +92,8 @@ pub(crate) fn random_permutation(
     let keys = queue.empty::<u32, 1>([n])?;
     let pairs = || Arrays { keys: Some(keys.clone()), values: Some(out.clone()) };
     let sorts = [
-        Prepared::of(queue, &order, n, None, None, pairs())?,
-        Prepared::of(queue, &order, n, None, None, pairs())?,
+        PreparedSort::new(queue, &order, n, None, None, pairs())?,
+        PreparedSort::new(queue, &order, n, None, None, pairs())?,
     ];
     trusted::kernel_with::<RandomArgs>(queue, &[("KIND", 0.0)])?;
     iota(queue, out, 0, 1)?;

@@ -4,7 +4,7 @@ use crate::axis::View;
 use crate::elementwise::{bits, flat, iota, same_shape};
 use crate::order::{flips, order_key};
 use crate::passes::one_count;
-use crate::radix::{self, Arrays, Order, Payload, Prepared};
+use crate::radix::{self, Arrays, Order, Payload, PreparedSort};
 use crate::reducible::Reducible;
 use crate::refusals::{Named, check};
 use crate::rows::{Rows, count_of};
@@ -200,7 +200,7 @@ fn sorted<T: Reducible, const D: usize>(
     check(queue, &reads, &writes)?;
     let n = keys.len();
     let input = Arrays { keys: Some(keys), values };
-    Prepared::of(queue, order, n, count.as_ref(), Some(input), out)?.enqueue(queue)
+    PreparedSort::new(queue, order, n, count.as_ref(), Some(input), out)?.enqueue(queue)
 }
 
 /// Enqueues the sort of each segment: a sort by element, followed by a stable sort by segment. If the segments are
@@ -236,10 +236,10 @@ fn of_segments<T: Reducible>(
     };
     let input = pairs(&x, &segments);
     let between = pairs(&keys, &sorted);
-    let first = Prepared::of(queue, &by_key, n, None, Some(input), between)?;
+    let first = PreparedSort::new(queue, &by_key, n, None, Some(input), between)?;
     let between = pairs(&sorted, &keys);
     let last = pairs(&places, &out);
-    let second = Prepared::of(queue, &by_segment, n, None, Some(between), last)?;
+    let second = PreparedSort::new(queue, &by_segment, n, None, Some(between), last)?;
     compiled::<u32>(queue, "iota", &WIDE)?;
     if let Some(rows) = rows {
         rows.enter(queue)?;

@@ -3,7 +3,7 @@
 use crate::elementwise::{bits, same_shape};
 use crate::order::flips;
 use crate::passes::one_element;
-use crate::radix::{self, Arrays, MOST_IN_ONE, Payload, Prepared};
+use crate::radix::{self, Arrays, MOST_IN_ONE, Payload, PreparedSort};
 use crate::ranks::RankSearch;
 use crate::reducible::Reducible;
 use crate::refusals::check;
@@ -71,7 +71,7 @@ fn ranked<T: Reducible>(queue: &VerbQueue<'_>, x: &DeviceArray<T>, k: usize, lar
     let taken = search.taken(&x, &values, &places);
     let launches = Launches::prepared(queue, &taken, n, &mut last)?;
     let unsorted = Arrays { keys: Some(values), values: Some(places) };
-    let sorted = Prepared::of(queue, &order, k, None, Some(unsorted), largest)?;
+    let sorted = PreparedSort::new(queue, &order, k, None, Some(unsorted), largest)?;
     search.enqueue(queue, &x, k - 1, &mut found)?;
     launches.enqueue(queue, &taken, &mut last)?;
     sorted.enqueue(queue)

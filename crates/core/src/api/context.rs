@@ -10,7 +10,7 @@ use crate::api::queue::transfer::ArrayOps;
 use crate::api::queue::{CommandQueue, QueueOptions};
 use crate::arrays::device_array::DeviceArray;
 use crate::arrays::host_array::{Direction, HostArray};
-use crate::device::adapter::{AdapterInfo, Chosen};
+use crate::device::adapter::{AdapterInfo, ChosenAdapter};
 #[cfg(cpu_code)]
 use crate::device::checks::CheckOptions;
 use crate::device::open::{DeviceSwitches, OpenOptions};
@@ -100,9 +100,9 @@ impl Context {
                 reason = "in the browser and without the feature `cpu` there is one kind of adapter"
             )]
             let adapter = match adapter::choose(&options.adapter, recorder != RecorderChoice::Auto).await? {
-                Chosen::Wgpu(adapter) => adapter,
+                ChosenAdapter::Wgpu(adapter) => adapter,
                 #[cfg(cpu_code)]
-                Chosen::Cpu => return Self::on_threads(&options, true),
+                ChosenAdapter::Cpu => return Self::on_threads(&options, true),
             };
             let submit_path = recorder.submit_path(&adapter.get_info());
             let ContextOptions { lateness, kernel_folder, launch_limit, portable_wgsl, backlog, .. } =
@@ -112,7 +112,7 @@ impl Context {
             let lanes = open_lanes(&device)?;
             let context = Self::on_wgpu(device, lanes, options.policy, AdapterInfo::of(&adapter), true);
             context.owner.kernels().set_refuses_warnings(portable_wgsl);
-            context.owner.engine().lock().lost()?;
+            context.owner.engine().lock().check_not_lost()?;
             Ok(context.limited(launch_limit, backlog))
         })))
     }
@@ -339,7 +339,7 @@ impl Context {
     /// ```
     #[track_caller]
     pub fn zeros<T: Element, const D: usize>(&self, shape: impl Into<Shape<D>>) -> Result<DeviceArray<T, D>> {
-        self.own(CommandKind::Fill).zeros(shape.into())
+        self.array_ops(CommandKind::Fill).zeros(shape.into())
     }
 
     /// Returns an array whose elements are all `value`. Every later use on any queue comes after the fill.
@@ -361,7 +361,7 @@ impl Context {
         shape: impl Into<Shape<D>>,
         value: T,
     ) -> Result<DeviceArray<T, D>> {
-        self.own(CommandKind::Fill).full(shape.into(), value)
+        self.array_ops(CommandKind::Fill).full(shape.into(), value)
     }
 
     /// Returns an array with the elements of a slice, which is copied at the call. Every later use on any queue comes
@@ -371,7 +371,7 @@ impl Context {
     /// Returns the errors of [`zeros`](Self::zeros).
     #[track_caller]
     pub fn array<T: Element>(&self, elements: &[T]) -> Result<DeviceArray<T>> {
-        self.own(CommandKind::Upload).array(elements)
+        self.array_ops(CommandKind::Upload).array(elements)
     }
 
     /// Returns an array with unspecified elements: nothing clears its memory.
@@ -380,11 +380,11 @@ impl Context {
     /// Returns the errors of [`zeros`](Self::zeros).
     #[track_caller]
     pub fn empty<T: Element, const D: usize>(&self, shape: impl Into<Shape<D>>) -> Result<DeviceArray<T, D>> {
-        self.own(CommandKind::Fill).empty(shape.into())
+        self.array_ops(CommandKind::Fill).empty(shape.into())
     }
 
     #[track_caller]
-    pub(crate) fn own(&self, what: CommandKind) -> ArrayOps<'_> {
+    pub(crate) fn array_ops(&self, what: CommandKind) -> ArrayOps<'_> {
         let by = Admission { slot: Slot::CONTEXT, what, at: Location::caller() };
         ArrayOps { owner: &self.owner, by, captured: None }
     }
@@ -503,7 +503,7 @@ impl Context {
     /// # Ok::<(), fencepost::Error>(())
     /// ```
     pub fn synchronize(&self) -> Pending<()> {
-        all([self.owner.clone()])
+        end_of_contexts([self.owner.clone()])
     }
 }
 
@@ -528,16 +528,16 @@ impl Context {
 /// # Ok::<(), fencepost::Error>(())
 /// ```
 pub fn synchronize_all() -> Pending<()> {
-    all(context_watch::all())
+    end_of_contexts(context_watch::live_contexts())
 }
 
-fn all(owners: impl IntoIterator<Item = Owner>) -> Pending<()> {
-    late(All(owners.into_iter().map(ContextEnds::of).collect()))
+fn end_of_contexts(owners: impl IntoIterator<Item = Owner>) -> Pending<()> {
+    late(EndOfContexts(owners.into_iter().map(ContextEnds::of).collect()))
 }
 
 /// A wait for all queues of some contexts. The host clock covers the work that the program knows to be complete. It
 /// advances only once all queues have completed, so a wait that is refused or times out does not advance it.
-struct All(Vec<ContextEnds>);
+struct EndOfContexts(Vec<ContextEnds>);
 
 /// The end of each queue of a context at the time of the call.
 struct ContextEnds {
@@ -550,15 +550,19 @@ struct ContextEnds {
 struct QueueEnd {
     point: Point,
     past: Arc<PointHistory>,
-    over: Option<Result<()>>,
+    result: Option<Result<()>>,
 }
 
 impl ContextEnds {
     fn of(owner: Owner) -> Self {
         let shared = owner.wgpu().is_some_and(|device| device.is_shared());
         let ends = match owner.engine().finish_all(shared) {
-            Ok(ends) => ends.into_iter().map(|(point, past)| QueueEnd { point, past, over: None }).collect(),
-            Err(lost) => vec![QueueEnd { point: Point::START, past: Arc::default(), over: Some(Err(lost)) }],
+            Ok(ends) => {
+                ends.into_iter().map(|(point, past)| QueueEnd { point, past, result: None }).collect()
+            }
+            Err(lost) => {
+                vec![QueueEnd { point: Point::START, past: Arc::default(), result: Some(Err(lost)) }]
+            }
         };
         Self { registration: WakerRegistration::default(), owner, ends }
     }
@@ -571,7 +575,7 @@ impl Drop for ContextEnds {
     }
 }
 
-impl All {
+impl EndOfContexts {
     /// Returns `true` if the wait may be refused. Then every end is polled before any wait blocks.
     fn may_be_refused(&self) -> bool {
         is_inside_callback() || self.0.iter().any(|ends| ends.owner.engine().is_in_function())
@@ -579,16 +583,16 @@ impl All {
 
     /// Waits for each end that has no result yet. Returns `None`, as [`LateSteps::advance`] does, if a result is still
     /// missing.
-    fn pass(&mut self, mode: &WaitMode<'_>) -> Option<Result<()>> {
+    fn advance_ends(&mut self, mode: &WaitMode<'_>) -> Option<Result<()>> {
         let mut all = true;
         let asks_all = self.may_be_refused();
         for ContextEnds { registration, owner, ends } in &mut self.0 {
-            for end in ends.iter_mut().filter(|end| end.over.is_none()) {
+            for end in ends.iter_mut().filter(|end| end.result.is_none()) {
                 match mode.for_point(owner.engine(), end.point, registration) {
                     Some(Err(error)) if would_deadlock(&error) => return Some(Err(error)),
-                    over => end.over = over,
+                    result => end.result = result,
                 }
-                all &= end.over.is_some();
+                all &= end.result.is_some();
                 // Waiting for one end after the other means that a wake-up need not check all of them.
                 if !all && !asks_all {
                     return None;
@@ -603,7 +607,7 @@ impl All {
         let mut first = Ok(());
         for ContextEnds { owner, ends, .. } in &mut self.0 {
             for end in ends {
-                let answer = end.over.take().unwrap_or(Ok(()));
+                let answer = end.result.take().unwrap_or(Ok(()));
                 owner.engine().report_done(end.point, &end.past.clock, &answer);
                 first = first.and(answer);
             }
@@ -612,15 +616,15 @@ impl All {
     }
 }
 
-impl LateSteps<()> for All {
+impl LateSteps<()> for EndOfContexts {
     fn advance(&mut self, mode: &WaitMode<'_>) -> Option<Result<()>> {
         let polled = match mode {
             WaitMode::Poll(_) => None,
             WaitMode::Block(_) if !self.may_be_refused() => None,
             // The first pass only polls, so that a wait that can never end is refused before any wait blocks.
-            WaitMode::Block(_) => self.pass(&WaitMode::Block(Deadline::now())),
+            WaitMode::Block(_) => self.advance_ends(&WaitMode::Block(Deadline::now())),
         };
-        polled.or_else(|| self.pass(mode))
+        polled.or_else(|| self.advance_ends(mode))
     }
 }
 

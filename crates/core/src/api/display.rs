@@ -4,13 +4,16 @@ use crate::api::context::Context;
 use crate::api::queue::region_transfer::ArrayPart;
 use crate::api::queue::transfer::ArrayOps;
 use crate::arrays::device_array::DeviceArray;
+use crate::arrays::read::Reading;
 use crate::error::{CommandKind, Result};
 use crate::memory::region::Region;
 use crate::runtime::event::same_context;
+use crate::runtime::owner::Owner;
 use crate::runtime::pending::late;
 use crate::scheduler::ordering::Admission;
 use crate::scheduler::queues::Priority;
 use crate::scheduler::wait::Caller;
+use crate::work::step::Span;
 use fencepost_kernels::Element;
 use std::collections::BTreeMap;
 use std::fmt;
@@ -47,8 +50,6 @@ impl Context {
         self.snapshot_of(array, &array.all())
     }
 
-    /// Reads a part of an array on a temporary queue, after the commands that write that part. Under `Unchecked`, which
-    /// does not record uses, the read comes after all commands enqueued so far.
     #[track_caller]
     fn snapshot_of<T: Element, const D: usize>(
         &self,
@@ -56,24 +57,8 @@ impl Context {
         part: &ArrayPart,
     ) -> Result<Vec<T>> {
         same_context(&self.owner, part.owner(), || format!("array `{}`", array.label()))?;
-        let engine = self.owner.engine();
-        let at = Location::caller();
-        let slot = engine.helper("a look at an array", Priority::Normal)?;
-        engine.wait_for_all(slot, at);
-        let writers = engine.last_writers(part.words().unwrap_or_else(|| part.span()));
-        let maker = ArrayOps {
-            owner: &self.owner,
-            by: Admission { slot, what: CommandKind::Inspect, at },
-            captured: None,
-        };
-        let reading = maker.read_part(part).and_then(|reading| {
-            engine.flush(slot, Caller::Waits)?;
-            Ok(reading)
-        });
-        engine.release_helper(slot);
-        let elements = late(reading?).wait()?;
-        engine.check_written(&writers)?;
-        Ok(elements)
+        let span = part.words().unwrap_or_else(|| part.span());
+        read_now(&self.owner, "a look at an array", Location::caller(), span, |ops| ops.read_part(part))
     }
 
     /// Blocks as [`to_vec`](Self::to_vec) does, until the elements to print are on the host. The result prints them as
@@ -118,6 +103,35 @@ impl Context {
     }
 }
 
+/// Blocks until the elements of a read are on the host, and returns them. `read` enqueues the read on a temporary queue
+/// named `label`, after the commands that write `span`. Under `Unchecked`, which does not record uses, the read comes
+/// after all commands enqueued so far.
+///
+/// # Errors
+/// Returns the error of the last command that wrote some of the bytes, if it has failed.
+#[track_caller]
+pub(crate) fn read_now<T: Element>(
+    owner: &Owner,
+    label: &str,
+    at: &'static Location<'static>,
+    span: Span,
+    read: impl FnOnce(&ArrayOps<'_>) -> Result<Reading<T>>,
+) -> Result<Vec<T>> {
+    let engine = owner.engine();
+    let slot = engine.helper(label, Priority::Normal)?;
+    engine.wait_for_all(slot, at);
+    let writers = engine.last_writers(span);
+    let by = Admission { slot, what: CommandKind::Inspect, at };
+    let reading = read(&ArrayOps { owner, by, captured: None }).and_then(|reading| {
+        engine.flush(slot, Caller::Waits)?;
+        Ok(reading)
+    });
+    engine.release_helper(slot);
+    let elements = late(reading?).wait()?;
+    engine.check_written(&writers)?;
+    Ok(elements)
+}
+
 /// The elements to print of an array, as they were when [`Context::display`] was called. They print as NumPy arrays do.
 #[derive(Clone)]
 pub struct Snapshot<T> {
@@ -135,7 +149,7 @@ fn rows(shape: &[usize], padded: &[usize], edge: usize) -> Vec<Range<usize>> {
     if shape.contains(&0) {
         return Vec::new();
     }
-    let ends = ends(len, edge);
+    let ends = printed_indices(len, edge);
     if inner.is_empty() {
         return ends;
     }
@@ -146,7 +160,7 @@ fn rows(shape: &[usize], padded: &[usize], edge: usize) -> Vec<Range<usize>> {
 }
 
 /// Returns the printed indices of an axis.
-fn ends(len: usize, edge: usize) -> Vec<Range<usize>> {
+fn printed_indices(len: usize, edge: usize) -> Vec<Range<usize>> {
     if edge.checked_mul(2).is_none_or(|both| both >= len) {
         Vec::from([Range { start: 0, end: len }])
     } else {
@@ -165,7 +179,7 @@ impl<T: fmt::Debug> Snapshot<T> {
         let stride: usize = self.padded[axis + 1..].iter().product();
         text.push('[');
         let mut first = true;
-        for (part, range) in ends(len, self.edge).into_iter().enumerate() {
+        for (part, range) in printed_indices(len, self.edge).into_iter().enumerate() {
             if part > 0 {
                 self.separate(text, axis, last, 3);
                 *text += "...";

@@ -19,7 +19,7 @@ pub(crate) mod tape;
 use crate::api::graph::bindings::GraphOutput;
 use crate::api::graph::capture::HostCall;
 use crate::api::graph::graph_view::VertexKind;
-use crate::api::graph::spanning::{ContextPart, Spanning, SpanningShape, missing_order};
+use crate::api::graph::spanning::{ContextPart, SpanningPlan, SpanningShape, missing_order};
 use crate::api::graph::tape::{Tape, TapeState};
 use crate::arrays::read::MessageBuffer;
 use crate::error::{ErrorDetail, KernelId, Result};
@@ -65,7 +65,7 @@ pub struct Graph {
     /// Uses of the plan's nodes. The first edit that changes uses makes this list.
     pub(crate) counts: Option<Arc<Vec<UseCounts>>>,
     /// Parts of a graph of several contexts. The plan then contains the nodes of all contexts.
-    pub(crate) spanning: Option<Arc<Spanning>>,
+    pub(crate) spanning: Option<Arc<SpanningPlan>>,
 }
 
 /// Leases by block.
@@ -137,7 +137,7 @@ impl Graph {
             control: control.map(Arc::new),
         };
         let plan = GraphPlan::new(parts, missing)?;
-        let spanning = shape.map(|shape| Spanning::new(Arc::new(shape), &plan)).transpose()?;
+        let spanning = shape.map(|shape| SpanningPlan::new(Arc::new(shape), &plan)).transpose()?;
         let unbound = Vec::new();
         let inner =
             Arc::new(GraphInner { id: tape.id, name, outputs, calls, messages, turns, made, unbound });
@@ -278,7 +278,7 @@ impl Graph {
             owned_bytes: self.inner.made.values().sum(),
             constant_bytes: constant_bytes(self),
             gated_dispatches: plan.control.as_ref().map_or(0, |table| table.layout.all_dispatches()),
-            replay: form(self),
+            replay: replay_form_of(self),
             launches: 0,
             copies: 0,
             fills: 0,
@@ -295,7 +295,7 @@ impl Graph {
 }
 
 /// Returns the form of the replays. In a graph of several contexts, each context has a form for its own parts.
-fn form(graph: &Graph) -> ReplayForm {
+fn replay_form_of(graph: &Graph) -> ReplayForm {
     let Some(spanning) = &graph.spanning else { return replay_form(graph.owner.wgpu(), &graph.plan) };
     let mut native = 0;
     let mut reason = "it has no launches";

@@ -36,7 +36,7 @@ where
         array: &ArrayBase<S, Dim<[Ix; D]>>,
     ) -> Result<Self> {
         let made = ctx.empty(shape(array))?;
-        ctx.own(CommandKind::Upload).upload(&made.array, bytemuck::cast_slice(&elements(array)))?;
+        ctx.array_ops(CommandKind::Upload).upload(&made.array, bytemuck::cast_slice(&elements(array)))?;
         Ok(made)
     }
 

@@ -91,14 +91,14 @@ impl Drop for Profiler {
 impl Finishing {
     fn report(&self) -> Result<Profile> {
         let engine = self.notes.engine();
-        engine.lock().lost()?;
+        engine.lock().check_not_lost()?;
         let notes = engine.notes(self.notes.from, self.upto);
         Ok(of(engine, &self.notes, &notes, self.seconds))
     }
 }
 
 /// Treats failed work as ended. A lost device, and a wait that can never end, remain errors.
-fn over(result: Result<()>) -> Result<()> {
+fn ignore_failed_work(result: Result<()>) -> Result<()> {
     match result {
         Err(error)
             if matches!(
@@ -116,7 +116,7 @@ impl LateSteps<Profile> for Finishing {
     fn advance(&mut self, mode: &WaitMode<'_>) -> Option<Result<Profile>> {
         while let Some(&point) = self.points.last() {
             let result = mode.for_point(self.notes.engine(), point, &mut self.registration)?;
-            if let Err(error) = over(result) {
+            if let Err(error) = ignore_failed_work(result) {
                 return Some(Err(error));
             }
             self.points.pop();
@@ -150,7 +150,7 @@ impl Drop for NotesReader {
 
 /// Returns the profile of the notes.
 pub(crate) fn of(engine: &Engine, taking: &NotesReader, notes: &ProfileNotes, seconds: f64) -> Profile {
-    let mut report = Report::new(engine, taking, notes);
+    let mut report = ProfileBuilder::new(engine, taking, notes);
     for (at, entry) in notes.entries.iter().enumerate() {
         match &entry.noted {
             ProfileEvent::Node(node) => report.add_node(at, entry, node),
@@ -163,7 +163,7 @@ pub(crate) fn of(engine: &Engine, taking: &NotesReader, notes: &ProfileNotes, se
 }
 
 /// A profile under construction. `add` appends the row of one note.
-struct Report<'a> {
+struct ProfileBuilder<'a> {
     epoch: Instant,
     /// `true` if the device has timestamps.
     clocked: bool,
@@ -214,7 +214,7 @@ impl QueueRows {
     }
 }
 
-impl<'a> Report<'a> {
+impl<'a> ProfileBuilder<'a> {
     fn new(engine: &Engine, taking: &NotesReader, notes: &'a ProfileNotes) -> Self {
         let mut report = Self {
             epoch: taking.epoch,

@@ -86,14 +86,14 @@ impl QueueOptions {
 /// If enqueued work fails, the queue has an error: every later verb returns it until [`take_error`](Self::take_error).
 #[derive(Clone)]
 pub struct CommandQueue {
-    inner: Arc<Inner>,
+    inner: Arc<QueueInner>,
 }
 
 /// A handle that does not keep the queue alive.
 #[derive(Clone)]
-pub(crate) struct WeakQueue(Weak<Inner>);
+pub(crate) struct WeakQueue(Weak<QueueInner>);
 
-struct Inner {
+struct QueueInner {
     owner: Owner,
     /// Slot of the queue, or the error of a device that was lost before the queue was made.
     slot: Result<Slot>,
@@ -107,7 +107,7 @@ struct Inner {
     captured: Option<CapturedQueue>,
 }
 
-impl Drop for Inner {
+impl Drop for QueueInner {
     fn drop(&mut self) {
         if let (true, Ok(slot)) = (self.closes, &self.slot) {
             self.owner.engine().close_queue(*slot);
@@ -143,7 +143,7 @@ impl CommandQueue {
         let wants_times = options.timing;
         let timing = wants_times && owner.device().caps().timestamps;
         let options = QueueOptions { timing, ..options };
-        Self { inner: Arc::new(Inner { owner, slot, options, wants_times, closes, captured }) }
+        Self { inner: Arc::new(QueueInner { owner, slot, options, wants_times, closes, captured }) }
     }
 
     /// Returns the context of the queue, so that a library's verbs need only a queue.

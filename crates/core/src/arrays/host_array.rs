@@ -113,7 +113,7 @@ impl<T: Element, Dir: Direction, const D: usize> HostArray<T, Dir, D> {
         let object = format!("array `{label}`");
         PaddedShape::new(&object, &shape, &padded)?;
         let len = elements::<T>(&object, &padded)?;
-        owner.engine().lock().lost()?;
+        owner.engine().lock().check_not_lost()?;
         let place = if owner.device().pinned() {
             let heap = if <Dir as sealed::Direction>::UPLOADS { Heap::Upload } else { Heap::Download };
             HostMemory::Pinned(pin::<T>(owner, heap, len, &label)?)
@@ -204,13 +204,13 @@ impl<T: Element, Dir: Direction, const D: usize> HostArray<T, Dir, D> {
                 check_host_access(array.storage.block().into(), call, at)?;
                 let engine = array.storage.owner.engine();
                 let access = engine.host_access(&array.span(), HostUseKind::Read, deadline)?;
-                let access = access.ok_or_else(|| busy(&self.label))?;
+                let access = access.ok_or_else(|| busy_error(&self.label))?;
                 access.report_done(array.span().range());
                 Ok(with(&access, array.offset, array.len, f))
             }
             HostMemory::Plain(_, plain) => {
                 check_host_access(plain.into(), call, at)?;
-                let elements = arrive(plain, deadline, &self.label)?;
+                let elements = finish_download(plain, deadline, &self.label)?;
                 let data = lock(&elements).clone();
                 Ok(f(&data))
             }
@@ -228,7 +228,7 @@ impl<T: Element, Dir: Direction, const D: usize> HostArray<T, Dir, D> {
                 check_host_access(array.storage.block().into(), call, at)?;
                 let engine = array.storage.owner.engine();
                 let access = engine.host_access(&array.span(), HostUseKind::Write, deadline)?;
-                let mut access = access.ok_or_else(|| busy(&self.label))?;
+                let mut access = access.ok_or_else(|| busy_error(&self.label))?;
                 access.report_done(array.span().range());
                 Ok(with_mut(&mut access, array.offset, array.len, f))
             }
@@ -236,7 +236,7 @@ impl<T: Element, Dir: Direction, const D: usize> HostArray<T, Dir, D> {
                 check_host_access((&*plain).into(), call, at)?;
                 // No lock is held while `f` runs. Meanwhile, replays of graphs may upload the old elements, so `f`
                 // writes to a copy if the array is in a graph.
-                let elements = arrive(plain, deadline, &self.label)?;
+                let elements = finish_download(plain, deadline, &self.label)?;
                 let is_shared = Arc::strong_count(&elements) > 2;
                 let mut data = {
                     let mut elements = lock(&elements);
@@ -303,13 +303,17 @@ impl<T: Element> Plain<T> {
 
 /// Waits for the pending download to the memory, if any, stores its elements, and returns the memory's elements. No
 /// lock is held during the wait, which may run user code. `label` names the array in an error.
-fn arrive<T: Element>(memory: &PlainMemory<T>, deadline: Deadline, label: &str) -> Result<SharedElements<T>> {
+fn finish_download<T: Element>(
+    memory: &PlainMemory<T>,
+    deadline: Deadline,
+    label: &str,
+) -> Result<SharedElements<T>> {
     let here = std::thread::current().id();
     let mut plain = lock(memory);
     while let Some(thread) = plain.awaited_by {
         // User code that runs during this thread's wait comes here if it also uses the array.
         if thread == here || deadline.has_passed() {
-            return Err(busy(label));
+            return Err(busy_error(label));
         }
         let arrived = plain.arrived.clone();
         plain = sleep_for(&arrived, plain, deadline.slice());
@@ -320,7 +324,7 @@ fn arrive<T: Element>(memory: &PlainMemory<T>, deadline: Deadline, label: &str) 
     let mut wait = DownloadWait { memory, coming: Some(coming) };
     let data = wait.coming.as_mut().map(|coming| coming.wait_timeout(deadline.left()));
     match data.transpose() {
-        Ok(None | Some(None)) => return Err(busy(label)), // dropping `wait` puts the download back
+        Ok(None | Some(None)) => return Err(busy_error(label)), // dropping `wait` puts the download back
         Ok(Some(Some(data))) => {
             wait.coming = None;
             *lock(&lock(memory).data) = Arc::new(data);
@@ -351,7 +355,7 @@ impl<T> Drop for DownloadWait<'_, T> {
     }
 }
 
-fn busy(label: &str) -> Error {
+fn busy_error(label: &str) -> Error {
     ErrorDetail::Busy { array: label.into() }.into()
 }
 

@@ -103,7 +103,7 @@ impl<T: Element, G> Mapping<T, G> {
         Self { array, write, guard, at, copying: None, registration: WakerRegistration::default() }
     }
 
-    fn mapped(&self, access: HostGuard, copy: Option<Vec<T>>) -> G {
+    fn make_guard(&self, access: HostGuard, copy: Option<Vec<T>>) -> G {
         access.report_done(self.array.span().range());
         let array = self.array.clone();
         (self.guard)(MapGuard { array, access: Some(access), copy, write: self.write })
@@ -139,15 +139,15 @@ impl<T: Element, G> Mapping<T, G> {
     }
 
     /// Returns the guard if the host can access the memory. Otherwise enqueues a read of a copy, and returns `None`.
-    fn given(&mut self, access: HostGuard) -> Result<Option<G>> {
+    fn guard_or_copy(&mut self, access: HostGuard) -> Result<Option<G>> {
         self.array.words()?;
         let block = access.block().clone();
         if bytes::in_place::<T>(&access, self.array.offset, self.array.len).is_some() {
-            return Ok(Some(self.mapped(access, None)));
+            return Ok(Some(self.make_guard(access, None)));
         }
         if block.direct() {
             let copy = bytes::copied(&access, self.array.offset, self.array.len);
-            return Ok(Some(self.mapped(access, Some(copy))));
+            return Ok(Some(self.make_guard(access, Some(copy))));
         }
         let reading = self.array.storage.owner.read_for_context(&self.array, self.at)?;
         self.copying = Some((access, reading));
@@ -158,7 +158,7 @@ impl<T: Element, G> Mapping<T, G> {
 impl<T: Element, G> LateSteps<G> for Mapping<T, G> {
     fn advance(&mut self, mode: &WaitMode<'_>) -> Option<Result<G>> {
         if self.copying.is_none() {
-            let given = self.access(mode)?.and_then(|access| self.given(access));
+            let given = self.access(mode)?.and_then(|access| self.guard_or_copy(access));
             if let Some(given) = given.transpose() {
                 return Some(given);
             }
@@ -166,7 +166,7 @@ impl<T: Element, G> LateSteps<G> for Mapping<T, G> {
         let (_, reading) = self.copying.as_mut()?;
         let copy = reading.advance(mode)?;
         let (access, _) = self.copying.take()?;
-        Some(copy.map(|copy| self.mapped(access, Some(copy))))
+        Some(copy.map(|copy| self.make_guard(access, Some(copy))))
     }
 }
 

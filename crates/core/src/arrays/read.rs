@@ -80,12 +80,12 @@ impl<T: Element> Reading<T> {
                 access.read(range.start, &mut bytes[at]);
             }
         }
-        if let Some(seq) = slot.late()
+        if let Some(seq) = slot.saving_batch()
             && !engine.lock().batches.is_done(seq)
         {
             return Ok(Some(seq));
         }
-        match slot.place() {
+        match slot.state() {
             ReadState::Staged(staging) => {
                 let copied = staging.copy_out(bytes);
                 engine.checked(copied.map_err(|lost| engine.device.caps().lost(lost).into()))?;
@@ -219,7 +219,7 @@ impl OutputPlace {
 impl<T: Element, R> OutputRead<T, R> {
     fn fetch(&self) -> Result<Vec<T>> {
         let engine = self.place.owner.engine();
-        let ReadState::Staged(staging) = self.place.slot.place() else {
+        let ReadState::Staged(staging) = self.place.slot.state() else {
             let object = "an output".into();
             let message = "the replay has not copied the bytes".into();
             return Err(ErrorDetail::Device { object, message }.into());

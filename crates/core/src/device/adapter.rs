@@ -12,7 +12,7 @@ use wgpu::{Backend, DeviceType, Features};
 const CHOICE: &str = "FENCEPOST_ADAPTER";
 
 /// The adapter that a context opens.
-pub(crate) enum Chosen {
+pub(crate) enum ChosenAdapter {
     Wgpu(wgpu::Adapter),
     /// The CPU, without a driver.
     #[cfg(cpu_code)]
@@ -49,7 +49,7 @@ pub fn adapters() -> Vec<AdapterInfo> {
 ///
 /// # Errors
 /// Returns `NoAdapter`, which lists the adapters of this machine.
-pub(crate) async fn choose(choice: &AdapterChoice, needs_driver: bool) -> Result<Chosen> {
+pub(crate) async fn choose(choice: &AdapterChoice, needs_driver: bool) -> Result<ChosenAdapter> {
     let choice = match (choice, env::var(CHOICE)) {
         (AdapterChoice::Auto, Ok(value)) => value.parse().unwrap_or_default(),
         _ => choice.clone(),
@@ -58,31 +58,33 @@ pub(crate) async fn choose(choice: &AdapterChoice, needs_driver: bool) -> Result
     return crate::device::open::one_at_a_time(|| {
         pollster::block_on(async {
             Ok(match find(&choice, needs_driver).await? {
-                Chosen::Wgpu(adapter) => Chosen::Wgpu(crate::device::open::own(adapter).await),
+                ChosenAdapter::Wgpu(adapter) => {
+                    ChosenAdapter::Wgpu(crate::device::open::with_own_gl_context(adapter).await)
+                }
                 #[cfg(cpu_code)]
-                Chosen::Cpu => Chosen::Cpu,
+                ChosenAdapter::Cpu => ChosenAdapter::Cpu,
             })
         })
     });
     #[cfg(target_arch = "wasm32")]
     match choice {
-        AdapterChoice::Auto => any().await.map(Chosen::Wgpu),
+        AdapterChoice::Auto => any().await.map(ChosenAdapter::Wgpu),
         _ => find(&choice, needs_driver).await,
     }
 }
 
-async fn find(choice: &AdapterChoice, needs_driver: bool) -> Result<Chosen> {
+async fn find(choice: &AdapterChoice, needs_driver: bool) -> Result<ChosenAdapter> {
     #[cfg(cpu_code)]
     if *choice == AdapterChoice::Cpu {
-        return Ok(Chosen::Cpu); // without asking any driver
+        return Ok(ChosenAdapter::Cpu); // without asking any driver
     }
     let mut found = sorted().await;
     let known = described(&found);
     let is_any_driver = needs_driver && *choice == AdapterChoice::Auto && !found.is_empty();
     match choice.find(if is_any_driver { &known[..found.len()] } else { &known }) {
-        Some(at) if at < found.len() => Ok(Chosen::Wgpu(found.swap_remove(at))),
+        Some(at) if at < found.len() => Ok(ChosenAdapter::Wgpu(found.swap_remove(at))),
         #[cfg(cpu_code)]
-        Some(_) => Ok(Chosen::Cpu),
+        Some(_) => Ok(ChosenAdapter::Cpu),
         _ => Err(no_adapter(choice, &known)),
     }
 }
@@ -436,11 +438,11 @@ pub(crate) fn remedy() -> String {
     }
     let release =
         if cfg!(target_os = "linux") { std::fs::read_to_string("/etc/os-release").ok() } else { None };
-    of(std::env::consts::OS, release.as_deref().unwrap_or_default())
+    advice_for(std::env::consts::OS, release.as_deref().unwrap_or_default())
 }
 
 /// Returns the advice for a system with this /etc/os-release.
-fn of(system: &str, release: &str) -> String {
+fn advice_for(system: &str, release: &str) -> String {
     let driver = "the driver of its graphics card";
     let software = match system {
         "linux" => match package(release) {
@@ -553,13 +555,13 @@ mod tests {
             ("ID=alpine\n", "apk add mesa-vulkan-swrast"),
         ] {
             assert_eq!(package(release), Some(command), "{release}");
-            assert!(of("linux", release).contains(command));
+            assert!(advice_for("linux", release).contains(command));
         }
     }
 
     #[test]
     fn the_advice_for_an_unknown_system_names_the_driver() {
-        assert!(of("linux", "VERSION_ID=debian\n").contains("lavapipe"));
-        assert!(!of("windows", "").contains("lavapipe"));
+        assert!(advice_for("linux", "VERSION_ID=debian\n").contains("lavapipe"));
+        assert!(!advice_for("windows", "").contains("lavapipe"));
     }
 }

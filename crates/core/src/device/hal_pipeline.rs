@@ -36,7 +36,7 @@ pub(crate) struct HalPipeline<A: Backend> {
     origin: Arc<KernelOrigin>,
     /// The variant with all storage bindings writable. On exact backends, where a buffer must be in exactly one state,
     /// it serves launches that bind one buffer to both a read-only and a writable binding.
-    writable_form: OnceLock<Box<Self>>,
+    writable_variant: OnceLock<Box<Self>>,
     gate: Arc<GlGate>,
     /// `Some` until the drop.
     parts: Option<PipelineParts<A>>,
@@ -135,7 +135,7 @@ impl<A: Backend> HalPipeline<A> {
             indices,
             writable,
             origin,
-            writable_form: OnceLock::new(),
+            writable_variant: OnceLock::new(),
             gate: gate.clone(),
             parts: Some(parts),
         })
@@ -146,15 +146,15 @@ impl<A: Backend> HalPipeline<A> {
     ///
     /// # Errors
     /// Returns `Compile` if the variant is compiled now and the driver rejects it.
-    pub(crate) fn form(&self, bindings: &[BoundArray]) -> Result<&Self> {
+    pub(crate) fn variant_for(&self, bindings: &[BoundArray]) -> Result<&Self> {
         if !A::EXACT || !self.origin.mixes(bindings) {
             return Ok(self);
         }
-        if let Some(made) = self.writable_form.get() {
+        if let Some(made) = self.writable_variant.get() {
             return Ok(made);
         }
         let made = Self::of(&self.origin.device, &self.gate, self.origin.clone(), true)?;
-        Ok(self.writable_form.get_or_init(|| Box::new(made)))
+        Ok(self.writable_variant.get_or_init(|| Box::new(made)))
     }
 
     fn parts(&self) -> &PipelineParts<A> {

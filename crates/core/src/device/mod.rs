@@ -244,13 +244,13 @@ pub(crate) trait Recorder: Send {
         steps: &Arc<Vec<Step>>,
         waits: &[LaneValue],
         signal: TimelineValue,
-    ) -> Result<Keep, Failure>;
+    ) -> Result<KeptResources, Failure>;
 }
 
 /// Objects that a submission needs in addition to its steps, such as staging memory and bind groups. The scheduler
 /// drops them, outside the state lock S, after the fence has passed the submission's value. If the device is lost, it
 /// leaks them.
-pub(crate) type Keep = Option<Box<dyn Send>>;
+pub(crate) type KeptResources = Option<Box<dyn Send>>;
 
 /// A value of a lane's fence.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -338,7 +338,7 @@ pub(crate) fn one_at_a_time<R>(f: impl FnOnce() -> R) -> R {
 /// Returns the same adapter. A GL adapter is looked up again in a separate instance, so that its device does not share
 /// its GL context with another device.
 #[cfg(not(target_arch = "wasm32"))]
-pub(crate) async fn own(adapter: wgpu::Adapter) -> wgpu::Adapter {
+pub(crate) async fn with_own_gl_context(adapter: wgpu::Adapter) -> wgpu::Adapter {
     let info = adapter.get_info();
     if info.backend != Backend::Gl {
         return adapter;

@@ -241,7 +241,7 @@ impl<G: Clone> BindGroups<G> {
     }
 
     /// Returns the group of `key`. If it is not cached, calls `make`.
-    pub(crate) fn get(&mut self, key: &GroupKey, make: impl FnOnce() -> G) -> G {
+    pub(crate) fn get_or_make(&mut self, key: &GroupKey, make: impl FnOnce() -> G) -> G {
         if let Some((_, group)) = self.groups.get(key) {
             return group.clone();
         }
@@ -309,18 +309,18 @@ mod tests {
     #[test]
     fn a_group_is_made_once() {
         let mut groups = BindGroups::default();
-        assert_eq!(groups.get(&key(&[1, 2]), || "first"), "first");
-        assert_eq!(groups.get(&key(&[1, 2]), || "second"), "first");
-        assert_eq!(groups.get(&key(&[2, 1]), || "other"), "other");
+        assert_eq!(groups.get_or_make(&key(&[1, 2]), || "first"), "first");
+        assert_eq!(groups.get_or_make(&key(&[1, 2]), || "second"), "first");
+        assert_eq!(groups.get_or_make(&key(&[2, 1]), || "other"), "other");
     }
 
     #[test]
     fn no_group_keeps_a_dropped_block() {
         let mut groups = BindGroups::default();
         let made: Vec<Rc<()>> = (0..3).map(|_| Rc::new(())).collect();
-        groups.get(&key(&[1, 2]), || made[0].clone());
-        groups.get(&key(&[3, 1]), || made[1].clone());
-        groups.get(&key(&[2, 3]), || made[2].clone());
+        groups.get_or_make(&key(&[1, 2]), || made[0].clone());
+        groups.get_or_make(&key(&[3, 1]), || made[1].clone());
+        groups.get_or_make(&key(&[2, 3]), || made[2].clone());
         groups.forget(BlockId(1));
         let left: Vec<_> = made.iter().map(|group| Rc::strong_count(group) - 1).collect();
         assert_eq!(left, [0, 0, 1]);
@@ -331,7 +331,7 @@ mod tests {
     fn the_number_of_groups_is_bounded() {
         let mut groups = BindGroups::default();
         for block in 0..3 * MOST_GROUPS as u64 {
-            groups.get(&key(&[block]), || ());
+            groups.get_or_make(&key(&[block]), || ());
         }
         assert!(groups.groups.len() <= MOST_GROUPS && groups.users.len() <= MOST_GROUPS);
     }

@@ -309,7 +309,7 @@ pub(crate) struct RecentPeak {
 
 impl RecentPeak {
     /// Records that a use has ended, with `bytes` bytes in use.
-    pub(crate) fn turn(&mut self, bytes: u64) {
+    pub(crate) fn note_end_of_use(&mut self, bytes: u64) {
         self.turns += 1;
         if self.turns == WINDOW {
             self.before = self.this;
@@ -324,7 +324,7 @@ impl RecentPeak {
         self.this = self.this.max(bytes);
     }
 
-    pub(crate) fn most(&self) -> u64 {
+    pub(crate) fn peak(&self) -> u64 {
         self.this.max(self.before)
     }
 }
@@ -337,14 +337,14 @@ mod tests {
     fn m08_a_peak_lasts_for_one_window_at_least_and_two_at_most() {
         for early in [0, 1, WINDOW / 2, WINDOW - 1] {
             let mut recent_peak = RecentPeak::default();
-            (0..early).for_each(|_| recent_peak.turn(1));
-            recent_peak.turn(100);
+            (0..early).for_each(|_| recent_peak.note_end_of_use(1));
+            recent_peak.note_end_of_use(100);
             for turn in 1..=WINDOW {
-                recent_peak.turn(1);
-                assert_eq!(recent_peak.most(), 100, "turn {turn} after {early}");
+                recent_peak.note_end_of_use(1);
+                assert_eq!(recent_peak.peak(), 100, "turn {turn} after {early}");
             }
-            (0..WINDOW).for_each(|_| recent_peak.turn(1));
-            assert_eq!(recent_peak.most(), 1, "after {early}");
+            (0..WINDOW).for_each(|_| recent_peak.note_end_of_use(1));
+            assert_eq!(recent_peak.peak(), 1, "after {early}");
         }
     }
 
@@ -352,7 +352,7 @@ mod tests {
     fn m08_a_noted_value_does_not_advance_the_window() {
         let mut recent_peak = RecentPeak::default();
         (0..3 * WINDOW).for_each(|_| recent_peak.note(7));
-        (0..WINDOW - 1).for_each(|_| recent_peak.turn(1));
-        assert_eq!(recent_peak.most(), 7);
+        (0..WINDOW - 1).for_each(|_| recent_peak.note_end_of_use(1));
+        assert_eq!(recent_peak.peak(), 7);
     }
 }

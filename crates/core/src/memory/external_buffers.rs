@@ -32,7 +32,7 @@ impl ExternalBuffer {
     /// Returns `true` until [`settle`](Self::settle) is called. Only the thread that holds the lane's token may call
     /// this.
     #[cfg(native)]
-    pub(crate) fn unsettled(&self) -> bool {
+    pub(crate) fn is_unsettled(&self) -> bool {
         !self.settled.load(Ordering::Relaxed)
     }
 
@@ -77,7 +77,7 @@ impl ExternalBlocks {
     }
 
     /// Returns `true` if there is an external block.
-    pub(crate) fn any(&self) -> bool {
+    pub(crate) fn has_blocks(&self) -> bool {
         !lock(&self.blocks).is_empty()
     }
 

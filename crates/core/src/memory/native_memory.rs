@@ -47,7 +47,7 @@ trait Buffer: Send + Sync {
     fn visit(&self, write: bool, run: &mut dyn FnMut(&mut [u8])) -> Result<(), MemoryRefused>;
 }
 
-struct Native<A: Backend> {
+struct NativeBuffer<A: Backend> {
     buffer: Option<A::Buffer>,
     size: u64,
     device: wgpu::Device,
@@ -70,7 +70,7 @@ pub(crate) fn allocate<A: Backend>(
     device: &wgpu::Device,
     wanted: BufferRequest<'_>,
 ) -> Result<Option<NativeMemory>, MemoryRefused> {
-    let Some(native) = Native::<A>::new(device, wanted)? else { return Ok(None) };
+    let Some(native) = NativeBuffer::<A>::new(device, wanted)? else { return Ok(None) };
     if !wanted.mapped {
         return Ok(Some(NativeMemory { buffer: Arc::new(native), view: None, blank: AtomicBool::new(true) }));
     }
@@ -109,7 +109,7 @@ pub(crate) fn share_with_wgpu(
 ) -> Option<wgpu::Buffer> {
     use hal::{api::Vulkan, vulkan};
     let owner = memory.buffer.clone();
-    // SAFETY: this copy of the handle destroys nothing: `Native` destroys the buffer when its last reference is
+    // SAFETY: this copy of the handle destroys nothing: `NativeBuffer` destroys the buffer when its last reference is
     // dropped.
     let handle = unsafe { memory.buffer::<Vulkan>()?.raw_handle() };
     // SAFETY: the callback holds the memory, so the handle outlives the wgpu buffer.
@@ -236,7 +236,7 @@ pub(crate) fn driver_key<A: Backend>(device: &wgpu::Device) -> Option<[u8; 16]> 
     raw.pipeline_cache_validation_key()
 }
 
-impl<A: Backend> Native<A> {
+impl<A: Backend> NativeBuffer<A> {
     fn new(device: &wgpu::Device, wanted: BufferRequest<'_>) -> Result<Option<Self>, MemoryRefused> {
         // SAFETY: the code uses the handle only to make a buffer that this type destroys.
         let Some(raw) = (unsafe { device.as_hal::<A>() }) else { return Ok(None) };
@@ -270,7 +270,7 @@ impl<A: Backend> Native<A> {
     }
 }
 
-impl<A: Backend> Buffer for Native<A> {
+impl<A: Backend> Buffer for NativeBuffer<A> {
     fn any(&self) -> &dyn Any {
         match &self.buffer {
             Some(buffer) => buffer,
@@ -303,7 +303,7 @@ impl<A: Backend> Buffer for Native<A> {
     }
 }
 
-impl<A: Backend> Drop for Native<A> {
+impl<A: Backend> Drop for NativeBuffer<A> {
     fn drop(&mut self) {
         // SAFETY: the code uses the handle only to destroy a buffer of this type.
         let raw = unsafe { self.device.as_hal::<A>() };

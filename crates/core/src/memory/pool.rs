@@ -89,12 +89,12 @@ impl BlockPool {
         let at = list.iter().rposition(|free| usable(&free.block))?;
         let Free { block, .. } = list.swap_remove(at);
         self.stats.free -= size;
-        self.used(heap, size);
+        self.count_taken(heap, size);
         Some(block)
     }
 
     /// Counts a block that an array takes.
-    fn used(&mut self, heap: Heap, size: u64) {
+    fn count_taken(&mut self, heap: Heap, size: u64) {
         self.stats.arrays += 1;
         match heap {
             Heap::Device => self.stats.used += size,
@@ -104,7 +104,7 @@ impl BlockPool {
     }
 
     /// Counts a block whose array is gone.
-    fn unused(&mut self, heap: Heap, size: u64) {
+    fn count_returned(&mut self, heap: Heap, size: u64) {
         self.stats.arrays -= 1;
         match heap {
             Heap::Device => self.stats.used -= size,
@@ -114,8 +114,8 @@ impl BlockPool {
 
     /// Adds the block of a dropped array to the free blocks.
     pub(crate) fn give(&mut self, block: Arc<Block>) {
-        self.recent_peak.turn(self.stats.used + self.stats.pinned);
-        self.unused(block.heap, block.size);
+        self.recent_peak.note_end_of_use(self.stats.used + self.stats.pinned);
+        self.count_returned(block.heap, block.size);
         self.stats.free += block.size;
         debug_assert!(self.stats.arrays < self.stats.blocks, "bug: more arrays than blocks");
         self.turn += 1;
@@ -133,14 +133,14 @@ impl BlockPool {
             return Err(PoolLimit { used, limit });
         }
         self.stats.blocks += 1;
-        self.used(heap, size);
+        self.count_taken(heap, size);
         Ok(())
     }
 
     /// Undoes [`reserve`](Self::reserve) for a block that could not be made.
     pub(crate) fn unreserve(&mut self, heap: Heap, size: u64) {
         self.stats.blocks -= 1;
-        self.unused(heap, size);
+        self.count_returned(heap, size);
     }
 
     /// Takes free blocks that no command in flight uses, until at most `keep` free bytes are left. Takes those first
@@ -172,9 +172,9 @@ impl BlockPool {
     ///
     /// This is the user's threshold if there is one. Otherwise it is twice the recent peak of the bytes in use, so that
     /// a loop that alternately makes two arrays finds both blocks again.
-    fn kept(&self, size: u64) -> u64 {
+    fn bytes_to_keep(&self, size: u64) -> u64 {
         let used = self.stats.used + self.stats.pinned + size;
-        self.threshold.unwrap_or_else(|| self.recent_peak.most().max(used).saturating_mul(2).max(MIN_KEPT))
+        self.threshold.unwrap_or_else(|| self.recent_peak.peak().max(used).saturating_mul(2).max(MIN_KEPT))
     }
 
     /// Returns `true` if there are more free bytes than the user's threshold.
@@ -185,20 +185,20 @@ impl BlockPool {
     /// Returns `true` if there are more free bytes than to be kept.
     #[inline]
     pub(crate) fn has_surplus(&self) -> bool {
-        self.stats.free > 0 && self.stats.free > self.kept(0)
+        self.stats.free > 0 && self.stats.free > self.bytes_to_keep(0)
     }
 
     /// Takes the free blocks beyond the bytes to keep. A block of `size` bytes that is about to be made counts as free,
     /// because the pool will keep it later.
     pub(crate) fn take_surplus(&mut self, size: u64) -> Vec<Arc<Block>> {
-        if self.stats.free + size <= self.kept(size) {
+        if self.stats.free + size <= self.bytes_to_keep(size) {
             return Vec::new();
         }
         // A free block that a command in flight uses has no array, but counts as in use.
         let running = self.free.values().flatten().filter(|free| !free.is_idle());
         let running: u64 = running.map(|free| free.block.size).sum();
         self.recent_peak.note(self.stats.used + self.stats.pinned + running);
-        self.take_idle(self.kept(size).saturating_sub(size))
+        self.take_idle(self.bytes_to_keep(size).saturating_sub(size))
     }
 
     pub(crate) fn stats(&self) -> PoolStats {

@@ -11,9 +11,9 @@ use std::sync::Arc;
 /// from there.
 #[derive(Default)]
 pub(crate) struct ReadSlot {
-    place: Mutex<ReadState>,
+    state: Mutex<ReadState>,
     /// Batch that saves the bytes to staging memory, if it is later than the batch of the read.
-    late: Mutex<Option<Seq>>,
+    saving_batch: Mutex<Option<Seq>>,
     /// Ranges of the block that were copied out before a writer overwrote them, each with its own slot.
     parts: Mutex<ReadParts>,
     /// Launch that wrote the bytes, if they are messages of a kernel.
@@ -66,17 +66,17 @@ impl ReadSlot {
         self.messages.as_ref()
     }
 
-    pub(crate) fn place(&self) -> ReadState {
-        lock(&self.place).clone()
+    pub(crate) fn state(&self) -> ReadState {
+        lock(&self.state).clone()
     }
 
-    pub(crate) fn late(&self) -> Option<Seq> {
-        *lock(&self.late)
+    pub(crate) fn saving_batch(&self) -> Option<Seq> {
+        *lock(&self.saving_batch)
     }
 
     /// Records that batch `seq` saves the bytes, because a later writer is planned.
     pub(crate) fn save_in(&self, seq: Seq) {
-        *lock(&self.late) = Some(seq);
+        *lock(&self.saving_batch) = Some(seq);
         self.set(ReadState::Staging);
     }
 
@@ -98,22 +98,22 @@ impl ReadSlot {
 
     /// Replaces `Staged` by `Staging`. The submission that staged the bytes was refused, so they are not there.
     pub(crate) fn unstage(&self) {
-        let mut place = lock(&self.place);
-        if matches!(*place, ReadState::Staged(_)) {
-            *place = ReadState::Staging;
+        let mut state = lock(&self.state);
+        if matches!(*state, ReadState::Staged(_)) {
+            *state = ReadState::Staging;
         }
     }
 
     /// Marks a read that no batch has copied yet as dropped, so that no batch copies it.
     pub(crate) fn drop_queued(&self) {
-        let mut place = lock(&self.place);
-        if matches!(*place, ReadState::Queued) {
-            *place = ReadState::Dropped;
+        let mut state = lock(&self.state);
+        if matches!(*state, ReadState::Queued) {
+            *state = ReadState::Dropped;
         }
     }
 
-    pub(crate) fn set(&self, place: ReadState) {
-        *lock(&self.place) = place;
+    pub(crate) fn set(&self, state: ReadState) {
+        *lock(&self.state) = state;
     }
 }
 

@@ -43,7 +43,7 @@ pub struct Region(SmallVec<[RegionAxis; 4]>);
 
 /// One item of a [`Region`]. Indices, ranges, ranges with a step, and [`NewAxis`] convert to items.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub struct RegionAxis(pub(crate) Item);
+pub struct RegionAxis(pub(crate) RegionItem);
 
 /// An item that adds an axis of length 1 to a [`Region`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -51,7 +51,7 @@ pub struct NewAxis;
 
 /// The selection of one item of a region.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Item {
+pub(crate) enum RegionItem {
     /// An `i128` holds every value of the index types that a user can pass.
     Index(i128),
     Range {
@@ -73,7 +73,7 @@ impl Region {
         Self::new(index.map(RegionAxis::from))
     }
 
-    pub(crate) fn items(&self) -> impl Iterator<Item = Item> {
+    pub(crate) fn items(&self) -> impl Iterator<Item = RegionItem> {
         self.0.iter().map(|axis| axis.0)
     }
 }
@@ -96,7 +96,7 @@ impl From<&Region> for Region {
 
 impl From<NewAxis> for RegionAxis {
     fn from(_: NewAxis) -> Self {
-        Self(Item::New)
+        Self(RegionItem::New)
     }
 }
 
@@ -108,7 +108,7 @@ impl From<RangeFull> for RegionAxis {
 
 impl From<(RangeFull, isize)> for RegionAxis {
     fn from((_, step): (RangeFull, isize)) -> Self {
-        Self(Item::Range { start: None, end: None, step })
+        Self(RegionItem::Range { start: None, end: None, step })
     }
 }
 
@@ -116,7 +116,7 @@ macro_rules! items {
     ($($int:ty),*) => {$(
         impl From<$int> for RegionAxis {
             fn from(index: $int) -> Self {
-                Self(Item::Index(index as i128))
+                Self(RegionItem::Index(index as i128))
             }
         }
         items!(@range $int, Range<$int>, range => Some(range.start as i128), Some(range.end as i128));
@@ -132,7 +132,7 @@ macro_rules! items {
 
         impl From<($range, isize)> for RegionAxis {
             fn from(($name, step): ($range, isize)) -> Self {
-                Self(Item::Range { start: $start, end: $end, step })
+                Self(RegionItem::Range { start: $start, end: $end, step })
             }
         }
     };
@@ -140,14 +140,14 @@ macro_rules! items {
 
 items!(isize, usize, i32, u32, i64, u64);
 
-impl fmt::Display for Item {
+impl fmt::Display for RegionItem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let bound = |bound: Option<i128>| bound.map(|bound| bound.to_string()).unwrap_or_default();
         match *self {
-            Item::Index(index) => write!(f, "{index}"),
-            Item::Range { start, end, step: 1 } => write!(f, "{}..{}", bound(start), bound(end)),
-            Item::Range { start, end, step } => write!(f, "{}..{}; {step}", bound(start), bound(end)),
-            Item::New => f.write_str("NewAxis"),
+            RegionItem::Index(index) => write!(f, "{index}"),
+            RegionItem::Range { start, end, step: 1 } => write!(f, "{}..{}", bound(start), bound(end)),
+            RegionItem::Range { start, end, step } => write!(f, "{}..{}; {step}", bound(start), bound(end)),
+            RegionItem::New => f.write_str("NewAxis"),
         }
     }
 }
@@ -344,7 +344,7 @@ impl StridedRegion {
     /// Returns [`ErrorDetail::RegionAxes`], [`ErrorDetail::RegionIndex`] or [`ErrorDetail::RegionRange`].
     pub(crate) fn of(array: &str, frame: PaddedShape<'_>, region: &Region) -> Result<Self> {
         let rank = frame.shape.len();
-        let named = region.items().filter(|item| *item != Item::New).count();
+        let named = region.items().filter(|item| *item != RegionItem::New).count();
         if named > rank {
             let array = array.into();
             let region = region.to_string();
@@ -353,7 +353,7 @@ impl StridedRegion {
         let mut all = Self::all(frame).axes.into_iter().enumerate();
         let mut strided = Self { first: 0, axes: SmallVec::new() };
         for item in region.items() {
-            if item == Item::New {
+            if item == RegionItem::New {
                 strided.axes.push(StridedAxis { count: 1, stride: 0 });
             } else if let Some((at, axis)) = all.next() {
                 strided.add(item, axis).map_err(|problem| problem.of(array, at, axis.count, item))?;
@@ -364,30 +364,30 @@ impl StridedRegion {
     }
 
     /// Applies an item to the next axis: moves the first element, and adds an axis for a range.
-    fn add(&mut self, item: Item, axis: StridedAxis) -> Result<(), Problem> {
+    fn add(&mut self, item: RegionItem, axis: StridedAxis) -> Result<(), ItemProblem> {
         let len = axis.count as i128;
         let from_the_start = |index: i128| if index < 0 { index + len } else { index };
         match item {
-            Item::New => {}
-            Item::Index(index) => {
+            RegionItem::New => {}
+            RegionItem::Index(index) => {
                 let index = from_the_start(index);
                 if !(0..len).contains(&index) {
-                    return Err(Problem::Outside);
+                    return Err(ItemProblem::Outside);
                 }
                 self.skip(index, axis);
             }
-            Item::Range { start, end, step } => {
+            RegionItem::Range { start, end, step } => {
                 let start_at = start.map_or(0, from_the_start);
                 let end_at = end.map_or(len, from_the_start);
                 if step < 1 {
-                    return Err(Problem::Step);
+                    return Err(ItemProblem::Step);
                 }
                 if !(0..=len).contains(&start_at) || !(0..=len).contains(&end_at) {
-                    return Err(Problem::Outside);
+                    return Err(ItemProblem::Outside);
                 }
                 let everything = start.is_none() && end.is_none();
                 if start_at >= end_at && !everything {
-                    return Err(Problem::Nothing);
+                    return Err(ItemProblem::Nothing);
                 }
                 self.skip(start_at, axis);
                 let count = ((end_at - start_at) as usize).div_ceil(step as usize);
@@ -424,20 +424,22 @@ impl StridedRegion {
 }
 
 /// Reason why an item does not fit its axis.
-enum Problem {
+enum ItemProblem {
     Outside,
     Nothing,
     Step,
 }
 
-impl Problem {
-    fn of(self, array: &str, axis: usize, len: usize, item: Item) -> Error {
+impl ItemProblem {
+    fn of(self, array: &str, axis: usize, len: usize, item: RegionItem) -> Error {
         let array = array.to_owned();
         let problem = match (self, item) {
-            (_, Item::Index(index)) => return ErrorDetail::RegionIndex { array, axis, index, len }.into(),
-            (Problem::Outside, _) => "leaves it",
-            (Problem::Nothing, _) => "picks nothing of it",
-            (Problem::Step, _) => "has a step below 1",
+            (_, RegionItem::Index(index)) => {
+                return ErrorDetail::RegionIndex { array, axis, index, len }.into();
+            }
+            (ItemProblem::Outside, _) => "leaves it",
+            (ItemProblem::Nothing, _) => "picks nothing of it",
+            (ItemProblem::Step, _) => "has a step below 1",
         };
         ErrorDetail::RegionRange { array, axis, range: item.to_string(), len, problem }.into()
     }

@@ -135,14 +135,14 @@ pub(crate) struct BlockUses {
     recorded: usize,
     /// Number of uses that `record` and `conflicts` have examined, for tests.
     #[cfg(test)]
-    looked: std::cell::Cell<usize>,
+    examined: std::cell::Cell<usize>,
 }
 
 impl BlockUses {
     /// Returns the uses that conflict with a use of `range`.
     pub(crate) fn conflicts(&self, range: Range<u64>, write: bool) -> impl Iterator<Item = &Use> {
         let reads = if write { &self.reads[..] } else { &[] };
-        self.look(self.writes.len() + reads.len());
+        self.count_examined(self.writes.len() + reads.len());
         self.writes.iter().chain(reads).filter(move |u| u.conflicts(&range, write))
     }
 
@@ -155,7 +155,7 @@ impl BlockUses {
     ) -> Option<&'e Error> {
         let failed = self.writes.iter().filter(|u| overlap(&u.range, range));
         let mut failed = failed.filter_map(|u| error(u).map(|error| (u, error)));
-        failed.find(|(u, _)| self.shows(u, range)).map(|(_, error)| error)
+        failed.find(|(u, _)| self.has_visible_bytes(u, range)).map(|(_, error)| error)
     }
 
     /// Returns the writes of bytes in `range`.
@@ -165,7 +165,7 @@ impl BlockUses {
     }
 
     /// Returns `true` if `write` wrote bytes of `range` that no later write covers.
-    fn shows(&self, write: &Use, range: &Range<u64>) -> bool {
+    fn has_visible_bytes(&self, write: &Use, range: &Range<u64>) -> bool {
         let later = self.writes.iter().filter(|u| u.stamp() > write.stamp());
         let mut later: Vec<_> = later.map(|u| &u.range).collect();
         later.sort_unstable_by_key(|range| range.start);
@@ -245,7 +245,7 @@ impl BlockUses {
     }
 
     fn record_write(&mut self, new: Use, clock: &Clock) {
-        self.look(self.len());
+        self.count_examined(self.len());
         self.reads.retain(|u| !u.is_replaced_by(&new, clock));
         replace(&mut self.writes, new, clock);
     }
@@ -258,7 +258,7 @@ impl BlockUses {
             self.reads.push(new);
             return false;
         }
-        self.look(self.reads.len());
+        self.count_examined(self.reads.len());
         if let Some(own) = self.reads.iter_mut().find(|u| u.slot == new.slot && u.within(&new.range)) {
             *own = new;
             return true;
@@ -272,7 +272,7 @@ impl BlockUses {
     fn end_repetitions(&mut self, new: &Use) {
         if self.repeats {
             let own = new.more.as_ref().map(Arc::as_ptr);
-            self.look(self.len());
+            self.count_examined(self.len());
             self.all().filter(|u| u.more.as_ref().map(Arc::as_ptr) != own).for_each(Use::end_repetitions);
         }
         self.repeats = new.is_repeated();
@@ -299,7 +299,7 @@ impl BlockUses {
         if self.reads.len() <= USES_BEFORE_SWEEP {
             return;
         }
-        self.look(self.reads.len());
+        self.count_examined(self.reads.len());
         let reads = &self.reads;
         let mut order: Vec<usize> = (0..reads.len()).collect();
         order.sort_unstable_by_key(|&at| {
@@ -327,9 +327,9 @@ impl BlockUses {
 
     /// Adds to the number of examined uses, which tests compare.
     #[inline]
-    fn look(&self, _uses: usize) {
+    fn count_examined(&self, _uses: usize) {
         #[cfg(test)]
-        self.looked.set(self.looked.get() + _uses);
+        self.examined.set(self.examined.get() + _uses);
     }
 }
 
@@ -541,7 +541,7 @@ mod tests {
                 }
             }
             assert!(tracker.all().count() <= 3 * queues as usize);
-            tracker.looked.get()
+            tracker.examined.get()
         };
         let [few, many] = [1000, 2000].map(read_all);
         assert!(many < 3 * few, "{few}, then {many}");

@@ -98,7 +98,7 @@ pub(crate) fn copy(
 ///
 /// # Errors
 /// The errors of `copy` and of both queues. After an error of `copy`, nothing is enqueued on the queue `by`.
-pub(crate) fn elsewhere(
+pub(crate) fn enqueue_elsewhere(
     (given, by): (&Owner, Admission),
     other: &Owner,
     copy: impl FnOnce(Admission) -> Result<()>,

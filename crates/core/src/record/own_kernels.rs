@@ -7,7 +7,7 @@
 use crate::driver::caps::Caps;
 use crate::error::{ErrorDetail, Result};
 use crate::memory::block::Block;
-use crate::record::submitter::BoundRange;
+use crate::record::submitter::{BoundRange, GroupCount};
 use crate::record::transfers::fill_with_kernel;
 use crate::work::graph::control::{COUNTS, ControlTable, Gate, GatedPlace, counts_at};
 use crate::work::kernel_launch::Recipe;
@@ -62,7 +62,7 @@ impl<P> OwnKernels<P> {
     ///
     /// # Errors
     /// Returns the error of `compile`.
-    pub(crate) fn get(
+    pub(crate) fn get_or_compile(
         &mut self,
         kernel: OwnKernel,
         compile: impl FnOnce(&Recipe<'_>) -> Result<P>,
@@ -72,7 +72,7 @@ impl<P> OwnKernels<P> {
             return Ok(made.clone());
         }
         let (entry, text) = kernel.source();
-        let made = Arc::new(Recipe::own(entry, text, compile)?);
+        let made = Arc::new(Recipe::compile_own(entry, text, compile)?);
         Ok(place.insert(made).clone())
     }
 }
@@ -110,21 +110,34 @@ pub(crate) enum OwnGroups<'e> {
     Indirect(&'e Arc<Block>, u64),
 }
 
-/// Commands that a recorder records for fills and region copies.
-pub(crate) trait OwnCommands<'e> {
+impl<'e> OwnGroups<'e> {
+    /// Returns the numbers in all dimensions. `buffer` returns the recorder's buffer of a block.
+    pub(crate) fn count<B: 'e>(self, buffer: impl FnOnce(&'e Block) -> &'e B) -> GroupCount<'e, B> {
+        match self {
+            Self::Fixed(groups) => GroupCount::Fixed([groups, 1, 1]),
+            Self::Indirect(block, offset) => GroupCount::Indirect(buffer(block), offset),
+        }
+    }
+}
+
+/// A recorder of dispatches of own kernels.
+pub(crate) trait OwnDispatches<'e> {
     fn caps(&self) -> &'e Caps;
-
-    /// Sets a range to zero. The range covers whole words.
-    fn clear(&mut self, block: &'e Arc<Block>, range: Range<u64>);
-
-    /// Copies the rows one by one.
-    fn copy_rows(&mut self, copy: &'e RegionCopy);
 
     /// Records a dispatch of an own kernel.
     ///
     /// # Errors
     /// Returns `Compile` at the first use of the kernel, or `OutOfMemory`.
     fn dispatch_own(&mut self, dispatch: &OwnDispatch<'_, 'e>) -> Result<()>;
+}
+
+/// A recorder of fills and region copies outside of bodies, some of which need no own kernel.
+pub(crate) trait OwnCommands<'e>: OwnDispatches<'e> {
+    /// Sets a range to zero. The range covers whole words.
+    fn clear(&mut self, block: &'e Arc<Block>, range: Range<u64>);
+
+    /// Copies the rows one by one.
+    fn copy_rows(&mut self, copy: &'e RegionCopy);
 }
 
 /// Number of dispatches in a body that one workgroup handles.
@@ -137,7 +150,7 @@ const NONE: u32 = u32::MAX;
 /// # Errors
 /// Returns `Compile` at the first use of the kernel, or `OutOfMemory`.
 pub(crate) fn record_gate<'e>(
-    commands: &mut impl OwnCommands<'e>,
+    commands: &mut impl OwnDispatches<'e>,
     gate: &'e Gate,
     table: &'e ControlTable,
 ) -> Result<()> {
@@ -176,7 +189,7 @@ pub(crate) fn record_gate<'e>(
 /// # Errors
 /// Returns `Compile` at the first use of the kernel, or `OutOfMemory`.
 pub(crate) fn record_gated_groups<'e>(
-    commands: &mut impl OwnCommands<'e>,
+    commands: &mut impl OwnDispatches<'e>,
     wanted: &'e Span,
     place: GatedPlace<'e>,
 ) -> Result<()> {
@@ -191,7 +204,7 @@ pub(crate) fn record_gated_groups<'e>(
 }
 
 /// Returns the range to bind for words of user data, and the index in it of the first word.
-fn bound<'e>(commands: &impl OwnCommands<'e>, span: &'e Span) -> (OwnRange<'e>, u32) {
+fn bound<'e>(commands: &impl OwnDispatches<'e>, span: &'e Span) -> (OwnRange<'e>, u32) {
     let alignment = commands.caps().binding_alignment;
     let offset = span.offset / alignment * alignment;
     let size = span.offset + span.size - offset;
@@ -233,7 +246,7 @@ pub(crate) fn dispatches_of(work: &Work, caps: &Caps) -> Result<Arc<[[u32; 3]]>>
 /// # Errors
 /// Returns `Compile` at the first use of a kernel, or `OutOfMemory`.
 pub(crate) fn record_gated_transfer<'e>(
-    commands: &mut impl OwnCommands<'e>,
+    commands: &mut impl OwnDispatches<'e>,
     work: &'e Work,
     place: GatedPlace<'e>,
 ) -> Result<()> {
@@ -245,7 +258,7 @@ pub(crate) fn record_gated_transfer<'e>(
 /// Dispatches the kernels of a fill, a copy or an upload. `contents` is where the upload's bytes already are on the
 /// device, if they are.
 fn transfer<'e>(
-    commands: &mut impl OwnCommands<'e>,
+    commands: &mut impl OwnDispatches<'e>,
     work: &'e Work,
     contents: Option<(&'e Arc<Block>, u64)>,
 ) -> Result<()> {
@@ -279,17 +292,9 @@ struct GatedCommands<'c, 'e, C> {
     next: u32,
 }
 
-impl<'e, C: OwnCommands<'e>> OwnCommands<'e> for GatedCommands<'_, 'e, C> {
+impl<'e, C: OwnDispatches<'e>> OwnDispatches<'e> for GatedCommands<'_, 'e, C> {
     fn caps(&self) -> &'e Caps {
         self.commands.caps()
-    }
-
-    fn clear(&mut self, _: &'e Arc<Block>, _: Range<u64>) {
-        unreachable!("bug: a fill in a body is a dispatch");
-    }
-
-    fn copy_rows(&mut self, _: &'e RegionCopy) {
-        unreachable!("bug: a copy in a body is a dispatch");
     }
 
     fn dispatch_own(&mut self, dispatch: &OwnDispatch<'_, 'e>) -> Result<()> {
@@ -306,17 +311,9 @@ struct DispatchCounts<'e> {
     found: Vec<[u32; 3]>,
 }
 
-impl<'e> OwnCommands<'e> for DispatchCounts<'e> {
+impl<'e> OwnDispatches<'e> for DispatchCounts<'e> {
     fn caps(&self) -> &'e Caps {
         self.caps
-    }
-
-    fn clear(&mut self, _: &'e Arc<Block>, _: Range<u64>) {
-        unreachable!("bug: a fill in a body is a dispatch");
-    }
-
-    fn copy_rows(&mut self, _: &'e RegionCopy) {
-        unreachable!("bug: a copy in a body is a dispatch");
     }
 
     fn dispatch_own(&mut self, dispatch: &OwnDispatch<'_, 'e>) -> Result<()> {
@@ -363,7 +360,7 @@ pub(crate) fn copy_region<'e>(commands: &mut impl OwnCommands<'e>, copy: &'e Reg
 /// # Errors
 /// Returns `Compile` at the first use of the kernel, or `OutOfMemory`.
 pub(crate) fn copy_with_kernel<'e>(
-    commands: &mut impl OwnCommands<'e>,
+    commands: &mut impl OwnDispatches<'e>,
     (src, dst): (&'e Arc<Block>, &'e Arc<Block>),
     rows: &Rows,
 ) -> Result<()> {
@@ -515,7 +512,7 @@ mod tests {
             (OwnKernel::GateGroups, 16),
         ] {
             for _ in 0..2 {
-                let made = kernels.get(kernel, |recipe| {
+                let made = kernels.get_or_compile(kernel, |recipe| {
                     compiled += 1;
                     Ok(recipe.interface().params.as_ref().map(|params| params.size))
                 });

@@ -7,7 +7,7 @@ use crate::device::Failure;
 use crate::device::wgpu_device::WgpuDevice;
 use crate::device::wgpu_pipeline::BindGroups;
 use crate::driver::error_scopes::{Operation, scoped};
-use crate::error::ErrorDetail;
+use crate::error::{ErrorDetail, text_of};
 use crate::memory::block::Block;
 use crate::record::lanes::LaneFence;
 use crate::record::submitter;
@@ -115,13 +115,11 @@ pub(crate) fn submit<K>(
 /// Returns the failure of a batch for which wgpu panicked. If the panic came after the recording, the device may be
 /// executing the batch, so the device is marked as lost and the resources are leaked.
 fn panicked<K>(device: &WgpuDevice, recorded: Option<K>, panic: &(dyn Any + Send)) -> Failure {
-    let text = panic.downcast_ref::<String>().map(String::as_str);
-    let text = text.or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or("no text");
     if recorded.is_some() {
         device.lost().raise("wgpu panicked in a submission");
         std::mem::forget(recorded);
     }
-    let message = format!("wgpu panicked: {text}");
+    let message = format!("wgpu panicked: {}", text_of(panic));
     device.failure(|| ErrorDetail::Device { object: "a submission".into(), message }.into())
 }
 
@@ -175,7 +173,7 @@ pub(crate) type NamedExternal<'a> = (usize, &'a Arc<Block>);
 /// Returns the external blocks that `steps` use, each once, with the index of the first step that uses it.
 pub(crate) fn named<'a>(device: &WgpuDevice, steps: &'a [Step]) -> Vec<NamedExternal<'a>> {
     let mut named = Vec::new();
-    if !device.external().any() {
+    if !device.external().has_blocks() {
         return named;
     }
     let mut seen = FxHashSet::default();

@@ -111,7 +111,7 @@ impl<Q> TimePages<Q> {
         }
         let at = |at: QueryPlace| TickAt { page: ticks[at.page].clone(), query: at.query };
         for TimedQueries { time, start, end } in self.commands.drain(..) {
-            time.note(at(start), at(end));
+            time.set_queries(at(start), at(end));
         }
         self.level = None;
         Ok(std::mem::take(&mut self.pages))

@@ -12,7 +12,7 @@ use crate::memory::pool::{SpareBuffer, SpareBuffers};
 use crate::memory::read_slot::Readback;
 use crate::memory::staging::StagingPiece;
 use crate::memory::wgpu_memory::WgpuMemory;
-use crate::record::own_kernels::{OwnCommands, OwnDispatch, OwnGroups, OwnKernel, OwnRange};
+use crate::record::own_kernels::{OwnCommands, OwnDispatch, OwnDispatches, OwnGroups, OwnKernel, OwnRange};
 use crate::work::step::{Pattern, Span};
 use fencepost_kernels::report;
 use fencepost_sync::backend::{Arrival, Fence, LostFlag};
@@ -55,7 +55,7 @@ pub(crate) fn fill<'e>(commands: &mut impl OwnCommands<'e>, dst: &'e Span, patte
 /// # Errors
 /// Returns `Compile` at the first use of the kernel, or `OutOfMemory`.
 pub(crate) fn fill_with_kernel<'e>(
-    commands: &mut impl OwnCommands<'e>,
+    commands: &mut impl OwnDispatches<'e>,
     dst: &'e Span,
     pattern: &Pattern,
 ) -> Result<()> {

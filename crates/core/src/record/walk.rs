@@ -194,7 +194,7 @@ fn visit_command<'e>(
         },
         (Work::Read { src, .. }, Some(output)) => {
             let slot = &graph.run.outputs[output as usize];
-            if matches!(slot.place(), ReadState::Dropped) { Ok(()) } else { visitor.read(src, slot) }
+            if matches!(slot.state(), ReadState::Dropped) { Ok(()) } else { visitor.read(src, slot) }
         }
         (Work::Upload { src: Payload::PerReplay(source), dst }, _) => {
             visitor.upload(graph.run.staged(source), dst)

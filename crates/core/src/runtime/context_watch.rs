@@ -72,7 +72,7 @@ pub(crate) fn note(owner: WeakOwner) {
 }
 
 /// Returns all live contexts.
-pub(crate) fn all() -> Vec<Owner> {
+pub(crate) fn live_contexts() -> Vec<Owner> {
     let contexts = CONTEXTS.get().lock().unwrap_or_else(PoisonError::into_inner).clone();
     contexts.iter().filter_map(WeakOwner::upgrade).collect()
 }

@@ -125,7 +125,11 @@ impl<K> KernelCache<K> {
 
     /// Returns the kernel of `key`. Compiles it if it is not in the cache. Failures are not cached, because a later
     /// call may succeed.
-    pub(crate) fn get(&self, key: KernelKey, compile: impl FnOnce() -> Result<Arc<K>>) -> Result<Arc<K>> {
+    pub(crate) fn get_or_compile(
+        &self,
+        key: KernelKey,
+        compile: impl FnOnce() -> Result<Arc<K>>,
+    ) -> Result<Arc<K>> {
         let (place, gone) = lock(&self.table).place(key);
         drop(gone); // without the lock of the table, because dropping a kernel calls the driver
         // A compiler thread works on behalf of the thread that requested the kernel.
@@ -230,7 +234,7 @@ mod tests {
     }
 
     fn compiled(kernels: &KernelCache<u32>, key: KernelKey, number: u32) -> u32 {
-        *kernels.get(key, || Ok(Arc::new(number))).expect("it compiles")
+        *kernels.get_or_compile(key, || Ok(Arc::new(number))).expect("it compiles")
     }
 
     #[test]
@@ -274,7 +278,8 @@ mod tests {
     #[test]
     fn a_failure_is_not_kept() {
         let kernels = KernelCache::default();
-        let failed = kernels.get(key("x", "a", &[]), || Err(ErrorDetail::Busy { array: "x".into() }.into()));
+        let failed = kernels
+            .get_or_compile(key("x", "a", &[]), || Err(ErrorDetail::Busy { array: "x".into() }.into()));
         assert!(failed.is_err() && lock(&kernels.table).places.is_empty());
         assert_eq!(compiled(&kernels, key("x", "a", &[]), 7), 7);
     }
@@ -298,7 +303,8 @@ mod tests {
         let kernels = KernelCache::default();
         let entry = |number: u32| key("x", &number.to_string(), &[]);
         let many = 2 * MOST_KEPT_KERNELS as u32;
-        let get = |number, made| kernels.get(entry(number), || Ok(Arc::new(made))).expect("it compiles");
+        let get =
+            |number, made| kernels.get_or_compile(entry(number), || Ok(Arc::new(made))).expect("it compiles");
         let held: Vec<_> = (0..many).map(|number| get(number, number)).collect();
         for number in 0..many {
             assert_eq!(*get(number, 10_000), number, "the program holds the kernel");
@@ -315,9 +321,9 @@ mod tests {
     #[test]
     fn a_logger_that_asks_for_the_kernel_whose_compilation_calls_it_gets_one() {
         let kernels = KernelCache::default();
-        let again = || kernels.get(key("x", "a", &[]), || Ok(Arc::new(7)));
+        let again = || kernels.get_or_compile(key("x", "a", &[]), || Ok(Arc::new(7)));
         let compile = || fencepost_kernels::on_compiler_stack(again).expect("a thread");
-        assert_eq!(*kernels.get(key("x", "a", &[]), compile).expect("it compiles"), 7);
+        assert_eq!(*kernels.get_or_compile(key("x", "a", &[]), compile).expect("it compiles"), 7);
     }
 
     #[test]
@@ -332,7 +338,7 @@ mod tests {
                         std::thread::yield_now();
                         Ok(Arc::new(5))
                     };
-                    assert_eq!(*kernels.get(key("x", "a", &[]), compile).expect("it compiles"), 5);
+                    assert_eq!(*kernels.get_or_compile(key("x", "a", &[]), compile).expect("it compiles"), 5);
                 });
             }
         });

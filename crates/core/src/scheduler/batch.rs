@@ -3,7 +3,7 @@
 //!
 //! The list of a queue's commands takes constant time for each operation, however long it is.
 
-use crate::device::{Keep, LaneValue};
+use crate::device::{KeptResources, LaneValue};
 use crate::memory::read_slot::ReadSlot;
 use crate::scheduler::costs::ExpectedCost;
 use crate::scheduler::queues::Priority;
@@ -34,19 +34,19 @@ pub(crate) struct Batch {
 }
 
 /// A submitted batch that is not yet complete.
-pub(crate) struct Submitted {
+pub(crate) struct SubmittedBatch {
     pub(crate) seq: Seq,
     pub(crate) value: TimelineValue,
     pub(crate) steps: Arc<Vec<Step>>,
     /// Resources of the recorder, kept until the batch completes.
-    pub(crate) keep: Keep,
+    pub(crate) keep: KeptResources,
     pub(crate) expected: ExpectedCost,
     pub(crate) submitted_at: Instant,
 }
 
 /// Stage of a batch. The stages come in this order, except that a refused batch becomes ready again.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Status {
+pub(crate) enum BatchStatus {
     /// The planner still adds commands to the batch.
     Open,
     /// The batch is in the list of its lane and priority, waiting for submission.
@@ -61,7 +61,7 @@ pub(crate) enum Status {
     Done,
 }
 
-impl Status {
+impl BatchStatus {
     /// Returns `true` if `next` may follow this stage. A ready batch may change its priority, and a batch may fail in
     /// any stage.
     fn may_become(self, next: Self) -> bool {
@@ -80,20 +80,20 @@ impl Status {
 const RECENT_SLOTS: usize = 4;
 
 /// State of a batch, kept until [`Batches::trim`] drops it.
-pub(crate) struct Info {
+pub(crate) struct BatchState {
     pub(crate) lane: usize,
-    pub(crate) status: Status,
+    pub(crate) status: BatchStatus,
     /// Queues with commands that complete with this batch: commands in the batch, or waits for it. A queue may be
     /// listed several times.
     pub(crate) slots: SmallVec<[Slot; 4]>,
 }
 
-impl Info {
+impl BatchState {
     /// Returns the lane and value that a dependent batch on `lane` must wait for on the device. Returns `None` if this
     /// batch is on the same lane or is not in flight.
     pub(crate) fn device_wait(&self, lane: usize) -> Option<LaneValue> {
         match self.status {
-            Status::Submitted(value) if self.lane != lane => Some(LaneValue { lane: self.lane, value }),
+            BatchStatus::Submitted(value) if self.lane != lane => Some(LaneValue { lane: self.lane, value }),
             _ => None,
         }
     }
@@ -104,43 +104,43 @@ impl Info {
 pub(crate) struct Batches {
     /// Number of the first entry. All older batches are done.
     first: u64,
-    /// One entry per number: `infos[i]` belongs to batch `first + i`.
-    infos: VecDeque<Info>,
+    /// One entry per number: `states[i]` belongs to batch `first + i`.
+    states: VecDeque<BatchState>,
 }
 
 impl Batches {
     /// Returns the number of batches opened so far.
     pub(crate) fn opened(&self) -> u64 {
-        self.first + self.infos.len() as u64
+        self.first + self.states.len() as u64
     }
 
     pub(crate) fn open(&mut self, lane: usize) -> Seq {
-        self.add(lane, Status::Open)
+        self.add(lane, BatchStatus::Open)
     }
 
     /// Adds a batch that stands for a delivery of messages.
     pub(crate) fn open_delivery(&mut self) -> Seq {
-        self.add(0, Status::Delivery)
+        self.add(0, BatchStatus::Delivery)
     }
 
-    fn add(&mut self, lane: usize, status: Status) -> Seq {
+    fn add(&mut self, lane: usize, status: BatchStatus) -> Seq {
         let seq = Seq(self.opened());
-        self.infos.push_back(Info { lane, status, slots: SmallVec::new() });
+        self.states.push_back(BatchState { lane, status, slots: SmallVec::new() });
         seq
     }
 
     /// Returns the state of a batch, or `None` if its entry was dropped because the batch is done.
-    pub(crate) fn get(&self, seq: Seq) -> Option<&Info> {
-        self.infos.get(seq.0.checked_sub(self.first)? as usize)
+    pub(crate) fn get(&self, seq: Seq) -> Option<&BatchState> {
+        self.states.get(seq.0.checked_sub(self.first)? as usize)
     }
 
-    pub(crate) fn status(&self, seq: Seq) -> Status {
-        self.get(seq).map_or(Status::Done, |info| info.status)
+    pub(crate) fn status(&self, seq: Seq) -> BatchStatus {
+        self.get(seq).map_or(BatchStatus::Done, |info| info.status)
     }
 
-    pub(crate) fn set(&mut self, seq: Seq, status: Status) {
+    pub(crate) fn set(&mut self, seq: Seq, status: BatchStatus) {
         if let Some(at) = seq.0.checked_sub(self.first)
-            && let Some(info) = self.infos.get_mut(at as usize)
+            && let Some(info) = self.states.get_mut(at as usize)
         {
             debug_assert!(info.status.may_become(status), "bug: {:?} becomes {status:?}", info.status);
             info.status = status;
@@ -150,7 +150,7 @@ impl Batches {
     /// Records that commands of `slot` complete with this batch.
     pub(crate) fn watch(&mut self, seq: Seq, slot: Slot) {
         if let Some(at) = seq.0.checked_sub(self.first)
-            && let Some(info) = self.infos.get_mut(at as usize)
+            && let Some(info) = self.states.get_mut(at as usize)
             && !info.slots.iter().rev().take(RECENT_SLOTS).any(|known| *known == slot)
         {
             info.slots.push(slot);
@@ -160,26 +160,26 @@ impl Batches {
     /// Marks a batch as done and returns the queues whose commands complete with it.
     pub(crate) fn finish(&mut self, seq: Seq) -> SmallVec<[Slot; 4]> {
         let slots = self.get(seq).map(|info| info.slots.clone()).unwrap_or_default();
-        self.set(seq, Status::Done);
+        self.set(seq, BatchStatus::Done);
         slots
     }
 
     /// Drops the entries of the oldest batches that are done. The caller must have updated their queues and taken their
     /// wakers.
     pub(crate) fn trim(&mut self) {
-        while self.infos.front().is_some_and(|info| info.status == Status::Done) {
-            self.infos.pop_front();
+        while self.states.front().is_some_and(|info| info.status == BatchStatus::Done) {
+            self.states.pop_front();
             self.first += 1;
         }
     }
 
     pub(crate) fn is_done(&self, seq: Seq) -> bool {
-        self.status(seq) == Status::Done
+        self.status(seq) == BatchStatus::Done
     }
 
     /// Returns `true` if the batch will complete without a further call to the device.
     pub(crate) fn is_submitted(&self, seq: Seq) -> bool {
-        matches!(self.status(seq), Status::Submitted(_) | Status::Delivery | Status::Done)
+        matches!(self.status(seq), BatchStatus::Submitted(_) | BatchStatus::Delivery | BatchStatus::Done)
     }
 
     /// Returns the values of other lanes that a batch of `lane` waits for: at most one for each lane, the largest.
@@ -366,20 +366,20 @@ impl<T> ChunkedList<T> {
     }
 
     pub(crate) fn pop_front(&mut self) -> Option<T> {
-        let first = self.first()?.pop_front()?;
+        let first = self.drop_empty_first()?.pop_front()?;
         self.len -= 1;
         Some(first)
     }
 
     /// Returns the first chunk, which is empty only if the list is empty.
-    pub(crate) fn piece(&mut self) -> &VecDeque<T> {
-        if self.first().is_none() {
+    pub(crate) fn first_chunk(&mut self) -> &VecDeque<T> {
+        if self.drop_empty_first().is_none() {
             self.chunks.push_back(VecDeque::new());
         }
         &self.chunks[0]
     }
 
-    /// Removes and returns the first `count` entries of the [first chunk](Self::piece).
+    /// Removes and returns the first `count` entries of the [first chunk](Self::first_chunk).
     pub(crate) fn drain(&mut self, count: usize) -> impl Iterator<Item = T> {
         self.len -= count;
         self.chunks.front_mut().into_iter().flat_map(move |first| first.drain(..count))
@@ -387,7 +387,7 @@ impl<T> ChunkedList<T> {
 
     /// Drops the first chunk if it is empty, and returns the first chunk left, which is empty only if the list is
     /// empty.
-    fn first(&mut self) -> Option<&mut VecDeque<T>> {
+    fn drop_empty_first(&mut self) -> Option<&mut VecDeque<T>> {
         if self.chunks.len() > 1 && self.chunks[0].is_empty() {
             self.chunks.pop_front();
         }
@@ -413,7 +413,7 @@ mod tests {
             match rng.u32(..64) {
                 0 => assert_eq!(chunks.pop_front(), plain.pop_front()),
                 1 => {
-                    let count = rng.usize(..=chunks.piece().len());
+                    let count = rng.usize(..=chunks.first_chunk().len());
                     assert!(chunks.drain(count).eq(plain.drain(..count)));
                 }
                 2 if !plain.is_empty() => {
@@ -424,7 +424,7 @@ mod tests {
             }
             assert_eq!((chunks.len(), chunks.front()), (plain.len(), plain.front()));
             assert!(round % 50 > 0 || chunks.iter().eq(plain.iter()));
-            assert!(chunks.is_empty() || !chunks.piece().is_empty());
+            assert!(chunks.is_empty() || !chunks.first_chunk().is_empty());
         }
         assert!(
             chunks.len() > 2 * CHUNK_ENTRIES

@@ -30,16 +30,16 @@ use std::time::Duration;
 
 /// Guard that marks this thread as [running a callback](crate::scheduler::threads::is_inside_callback) until it is
 /// dropped.
-pub(crate) struct Inside(());
+pub(crate) struct CallbackMark(());
 
-impl Inside {
+impl CallbackMark {
     pub(crate) fn enter() -> Self {
         enter_callback();
         Self(())
     }
 }
 
-impl Drop for Inside {
+impl Drop for CallbackMark {
     /// Removes the polls recorded in the callback, which will not poll again.
     fn drop(&mut self) {
         leave_callback();
@@ -95,7 +95,7 @@ impl Engine {
     ) -> MutexGuard<'a, State> {
         state.callbacks.begin(id);
         drop(state);
-        let inside = Inside::enter();
+        let inside = CallbackMark::enter();
         let panic = catch_unwind(AssertUnwindSafe(|| run.call())).err().map(panic_text);
         drop(inside);
         // The callback may have blocked, and consumed a wake-up that was meant for a future that this thread polls.
@@ -618,7 +618,7 @@ mod callbacks_tests {
 #[cfg(test)]
 mod callback_cycles_tests {
     use super::*;
-    use crate::scheduler::callbacks::Inside;
+    use crate::scheduler::callbacks::CallbackMark;
     use crate::scheduler::test_engine::{TestTask, engine, queue};
     use fencepost_sync::HoldId;
     use std::sync::mpsc::channel;
@@ -662,7 +662,7 @@ mod callback_cycles_tests {
     fn q11_the_end_of_a_callback_removes_its_recorded_polls() {
         let engine = engine(false);
         let point = engine.marker(queue(&engine)).0;
-        let inside = Inside::enter();
+        let inside = CallbackMark::enter();
         let waker = TestTask::new().1;
         assert!(engine.check_poll(point, &waker).is_none());
         assert!(engine.check_poll(point, &waker).is_none());
@@ -675,7 +675,7 @@ mod callback_cycles_tests {
     fn q11_a_future_dropped_in_a_callback_removes_its_recorded_poll() {
         let engine = engine(false);
         let point = engine.marker(queue(&engine)).0;
-        let _inside = Inside::enter();
+        let _inside = CallbackMark::enter();
         let wakers = [(); 2].map(|()| TestTask::new().1);
         wakers.iter().for_each(|waker| assert!(engine.check_poll(point, waker).is_none()));
         engine.forget(&wakers[0]);

@@ -7,7 +7,7 @@
 
 use crate::device::{ExecutionFailure, Failure};
 use crate::error::{Error, ErrorDetail};
-use crate::scheduler::batch::{Batch, Command, Op, Status, Submitted};
+use crate::scheduler::batch::{Batch, BatchStatus, Command, Op, SubmittedBatch};
 use crate::scheduler::callbacks::wake_all;
 use crate::scheduler::engine::Engine;
 use crate::scheduler::queues::Priority;
@@ -118,7 +118,7 @@ impl Engine {
         drop(state);
         drop(times);
         // The memory of the completed batches must be free before a waiter is woken.
-        for Submitted { steps, keep, .. } in done {
+        for SubmittedBatch { steps, keep, .. } in done {
             drop(keep);
             if let Some(steps) = Arc::into_inner(steps) {
                 self.launches.take_back(steps.into_iter().map(Step::launch));
@@ -201,7 +201,7 @@ impl Engine {
         if batch.refused || steps.iter().all(|step| matches!(step.work, Work::Nothing)) {
             state.remove_unsubmitted(lane, batch.seq, &batch.deps);
         } else {
-            state.batches.set(batch.seq, Status::Ready(Priority::High));
+            state.batches.set(batch.seq, BatchStatus::Ready(Priority::High));
             let steps = std::mem::take(&mut steps);
             let again = Batch { steps, cut: false, refused: true, ..batch };
             state.lanes[lane].list(Priority::High).push_front(again);
@@ -269,7 +269,7 @@ impl Engine {
 
 impl State {
     /// Removes the batches that a lane has completed. Returns them, and the wakers that are due.
-    fn complete(&mut self, lane: usize) -> (Vec<Submitted>, Vec<Waker>) {
+    fn complete(&mut self, lane: usize) -> (Vec<SubmittedBatch>, Vec<Waker>) {
         let completed = self.lanes[lane].timeline.completed();
         let mut done = Vec::new();
         let mut wakers = Vec::new();
@@ -303,7 +303,7 @@ impl State {
     }
 
     /// Returns the error of a lost device.
-    pub(crate) fn lost(&self) -> Result<(), Error> {
+    pub(crate) fn check_not_lost(&self) -> Result<(), Error> {
         self.lost.clone().map_or(Ok(()), Err)
     }
 
@@ -516,7 +516,7 @@ impl FailureHistory {
     }
 
     /// Returns the error of a command, if it has one.
-    pub(crate) fn of(&self, stamp: Stamp) -> Option<&Error> {
+    pub(crate) fn error_of(&self, stamp: Stamp) -> Option<&Error> {
         self.failure(stamp).map(|failure| &failure.error)
     }
 
@@ -568,64 +568,50 @@ impl FailureHistory {
 #[cfg(all(test, not(fencepost_loom)))]
 mod complete_tests {
     use super::*;
-    use crate::device::{Device, Failure, Keep, Lane, LaneValue, Recorder};
-    use crate::driver::caps::Caps;
-    use crate::memory::block::{Allocate, Block, Heap, Memory};
-    use crate::memory::staging::Staged;
+    use crate::device::{Failure, KeptResources, Lane, LaneValue, Recorder};
     use crate::memory::uses::Policy;
+    use crate::record::cpu::cpu_device::CpuDevice;
     use crate::record::cpu::cpu_recorder as cpu;
     use crate::record::cpu::cpu_recorder::SimulatorOptions;
     use crate::runtime::context_threads::ContextThreads;
     use crate::scheduler::test_engine::{enqueue, finish, queue};
-    use crate::work::kernel_launch::{Pipeline, Recipe};
-    use crate::work::step::Step;
-    use std::sync::{Condvar, Mutex, MutexGuard};
-    use std::time::Duration;
+    use std::sync::atomic::{AtomicU32, Ordering};
+    use std::time::{Duration, Instant};
 
-    /// Observed calls to a driver, and when a batch dropped its resources.
-    #[derive(Default)]
-    struct Seen {
-        state: Mutex<Sight>,
-        moved: Condvar,
+    /// The driver's ticks, and their number when a batch dropped its resources: `u32::MAX` before that.
+    #[derive(Clone)]
+    struct Ticks {
+        device: Arc<CpuDevice>,
+        dropped_after: Arc<AtomicU32>,
     }
 
-    #[derive(Default)]
-    struct Sight {
-        ticks: u32,
-        /// Number of ticks that the driver had seen when the resources of the batch were dropped.
-        dropped_after: Option<u32>,
-    }
-
-    impl Seen {
-        fn lock(&self) -> MutexGuard<'_, Sight> {
-            self.state.lock().expect("no panic under the lock")
+    impl Ticks {
+        fn count(&self) -> u32 {
+            self.device.ticks.load(Ordering::SeqCst)
         }
 
-        fn tick(&self) {
-            self.lock().ticks += 1;
-            self.moved.notify_all();
-        }
-
-        /// Waits until `holds` returns `true`. Returns `false` if `limit` passed first.
-        fn wait(&self, limit: Duration, holds: impl Fn(&Sight) -> bool) -> bool {
-            let waited = self.moved.wait_timeout_while(self.lock(), limit, |sight| !holds(sight));
-            !waited.expect("no panic under the lock").1.timed_out()
+        /// Waits until there are more ticks than `before` returns. Returns `false` if `limit` passed first.
+        fn wait(&self, limit: Duration, before: impl Fn() -> u32) -> bool {
+            let end = Instant::now() + limit;
+            while self.count() <= before() && Instant::now() < end {
+                std::thread::yield_now();
+            }
+            self.count() > before()
         }
     }
 
     /// A resource of a batch. Its drop takes so long that the lane thread polls meanwhile.
-    struct Kept(Arc<Seen>);
+    struct Kept(Ticks);
 
     impl Drop for Kept {
         fn drop(&mut self) {
-            let before = self.0.lock().ticks;
-            self.0.wait(Duration::from_millis(50), |sight| sight.ticks > before);
-            let mut sight = self.0.lock();
-            sight.dropped_after = Some(sight.ticks);
+            let before = self.0.count();
+            self.0.wait(Duration::from_millis(50), || before);
+            self.0.dropped_after.store(self.0.count(), Ordering::SeqCst);
         }
     }
 
-    struct Keeping(Box<dyn Recorder>, Arc<Seen>);
+    struct Keeping(Box<dyn Recorder>, Ticks);
 
     impl Recorder for Keeping {
         fn submit(
@@ -633,87 +619,23 @@ mod complete_tests {
             steps: &Arc<Vec<Step>>,
             waits: &[LaneValue],
             signal: TimelineValue,
-        ) -> Result<Keep, Failure> {
+        ) -> Result<KeptResources, Failure> {
             self.0.submit(steps, waits, signal)?;
             Ok(Some(Box::new(Kept(self.1.clone()))))
         }
     }
 
-    /// The CPU device, with a driver that counts its ticks.
-    struct Tidied(Arc<dyn Device>, Arc<Seen>);
-
-    impl Allocate for Tidied {
-        fn allocate(&self, heap: Heap, size: u64, label: &str) -> crate::error::Result<Memory> {
-            self.0.allocate(heap, size, label)
-        }
-    }
-
-    impl Device for Tidied {
-        fn caps(&self) -> &Caps {
-            self.0.caps()
-        }
-
-        fn recorder(&self) -> &'static str {
-            self.0.recorder()
-        }
-
-        fn hardware(&self) -> Option<usize> {
-            self.0.hardware()
-        }
-
-        fn pinned(&self) -> bool {
-            self.0.pinned()
-        }
-
-        fn stage(&self, size: u64, fill: &mut dyn FnMut(&mut [u8])) -> crate::error::Result<Staged> {
-            self.0.stage(size, fill)
-        }
-
-        fn staging(&self) -> (u64, u64) {
-            self.0.staging()
-        }
-
-        fn trim_staging(&self) -> u64 {
-            self.0.trim_staging()
-        }
-
-        fn compile(&self, recipe: &Recipe<'_>) -> crate::error::Result<Pipeline> {
-            self.0.compile(recipe)
-        }
-
-        fn nanoseconds_a_tick(&self) -> f64 {
-            self.0.nanoseconds_a_tick()
-        }
-
-        fn forget(&self, block: &Block) {
-            self.0.forget(block);
-        }
-
-        fn tick(&self) -> bool {
-            self.1.tick();
-            true
-        }
-
-        fn poll_loss(&self) -> bool {
-            self.tick()
-        }
-
-        fn is_gone(&self) -> bool {
-            false
-        }
-    }
-
     #[test]
     fn the_driver_ticks_after_the_resources_of_a_batch_are_dropped() {
-        let seen: Arc<Seen> = Arc::default();
         let (device, lanes) = cpu::open(&SimulatorOptions::default());
-        let keeping = |lane: Lane| Lane { recorder: Box::new(Keeping(lane.recorder, seen.clone())), ..lane };
+        let ticks = Ticks { device: device.clone(), dropped_after: Arc::new(AtomicU32::new(u32::MAX)) };
+        let keeping = |lane: Lane| Lane { recorder: Box::new(Keeping(lane.recorder, ticks.clone())), ..lane };
         let lanes = lanes.into_iter().map(keeping).collect();
-        let engine = Engine::new(Arc::new(Tidied(device, seen.clone())), lanes, Policy::Ordered, true);
+        let engine = Engine::new(device, lanes, Policy::Ordered, true);
         let threads = ContextThreads::start(&engine);
         finish(&engine, enqueue(&engine, queue(&engine)));
-        let tidied = |sight: &Sight| sight.dropped_after.is_some_and(|before| sight.ticks > before);
-        assert!(seen.wait(Duration::from_secs(10), tidied), "the driver did not tick after the drop");
+        let dropped_after = || ticks.dropped_after.load(Ordering::SeqCst);
+        assert!(ticks.wait(Duration::from_secs(10), dropped_after), "the driver did not tick after the drop");
         threads.end(&engine, &Arc::default());
     }
 }
@@ -723,10 +645,10 @@ mod failed_batch_tests {
     use super::*;
     use crate::error::{CommandKind, ErrorDetail};
     use crate::memory::read_slot::ReadSlot;
-    use crate::scheduler::test_engine::{block, engine, enqueue_work, fill, here, queues, span};
-    use crate::work::graph::nodes::{GraphNode, NodeCommand};
-    use crate::work::graph::order::MissingOrder;
-    use crate::work::graph::plan::{GraphPlan, PlanParts};
+    use crate::scheduler::test_engine::{
+        block, engine, enqueue_work, fill, graph_plan, here, node, queues, span,
+    };
+    use crate::work::graph::plan::PlanParts;
     use crate::work::graph::run::{GraphRun, GraphStep};
 
     /// Plans up to `point`, and lets the device refuse a step of the batch. `before` says if the batch had already been
@@ -764,18 +686,13 @@ mod failed_batch_tests {
     fn r01_a_refused_part_of_a_graph_has_the_outputs_of_its_own_nodes() {
         let read = |output: u32| {
             let work = Work::Read { src: span(&block()), slot: ReadSlot::new() };
-            let what = CommandKind::Read;
-            let output = Some(output);
-            let command =
-                NodeCommand { work, what, at: here(), label: None, output, values: SmallVec::new() };
-            GraphNode { queue: 0, after: SmallVec::new(), command: Arc::new(command), gate: None }
+            let node = node(work, CommandKind::Read);
+            node.with_command(Arc::new(node.command.with_output(output)))
         };
         let nodes = [0, 1, 2].map(read).into();
-        let parts = PlanParts { calls: Vec::from([1]), ..PlanParts::of_one_queue(nodes) };
-        let plan = Arc::new(GraphPlan::new(parts, MissingOrder::Add).expect("reads do not conflict"));
-        let outputs: Vec<_> = (0..3).map(|_| ReadSlot::new()).collect();
-        let run =
-            Arc::new(GraphRun { plan, outputs, uploads: Vec::new(), times: <_>::default(), at: here() });
+        let plan = graph_plan(PlanParts { calls: Vec::from([1]), ..PlanParts::of_one_queue(nodes) });
+        let outputs = (0..3).map(|_| ReadSlot::new()).collect();
+        let run = GraphRun::new(plan, outputs, Vec::new(), here());
         let place = |slot: &Arc<ReadSlot>| run.outputs.iter().position(|known| Arc::ptr_eq(known, slot));
         let of = |segment: u32| -> Vec<_> {
             let step = GraphStep { run: run.clone(), segment: Some(segment) };

@@ -88,7 +88,7 @@ impl ExpectedCost {
     }
 
     /// Returns the expected time of two batches that run one after the other.
-    pub(crate) fn and(self, next: Self) -> Self {
+    pub(crate) fn plus(self, next: Self) -> Self {
         Self { seconds: self.seconds + next.seconds, unknown: self.unknown || next.unknown }
     }
 }
@@ -118,11 +118,11 @@ impl CommandCosts {
             Work::Launch(launch) => self.of_launch(launch, self.kind(launch)),
             Work::Start(_) | Work::End(_) | Work::QueueFence | Work::Nothing => 0.0,
             Work::Graph(graph) => self.source.seconds(|| {
-                let known = self.known.get(&graph.kind()).and_then(|kind| kind.of(|| 0));
+                let known = self.known.get(&graph.kind()).and_then(|kind| kind.estimate_for(|| 0));
                 known.unwrap_or(f32::INFINITY)
             }),
             _ => self.source.seconds(|| {
-                let known = self.known.get(&kind(work)).and_then(|kind| kind.of(|| 0));
+                let known = self.known.get(&kind(work)).and_then(|kind| kind.estimate_for(|| 0));
                 known.unwrap_or_else(|| transfer(work))
             }),
         }
@@ -137,7 +137,8 @@ impl CommandCosts {
     /// Like [`of_work`](Self::of_work), for a launch whose `kind` has already been looked up.
     #[inline]
     pub(crate) fn of_launch(&self, launch: &Launch, kind: Option<&CostKind>) -> f32 {
-        self.source.seconds(|| kind.and_then(|kind| kind.of(|| values(launch))).unwrap_or(f32::INFINITY))
+        self.source
+            .seconds(|| kind.and_then(|kind| kind.estimate_for(|| values(launch))).unwrap_or(f32::INFINITY))
     }
 
     /// Learns from completed batches that together took `took` seconds, while the planner had expected `expected`.
@@ -205,7 +206,7 @@ impl CostSource {
 impl CostKind {
     /// Returns the estimate for these parameter values, if it is known.
     #[inline]
-    fn of(&self, values: impl FnOnce() -> u64) -> Option<f32> {
+    fn estimate_for(&self, values: impl FnOnce() -> u64) -> Option<f32> {
         self.any.or_else(|| {
             let values = values();
             self.values.iter().find(|(known, _)| *known == values).map(|&(_, seconds)| seconds)

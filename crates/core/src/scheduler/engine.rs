@@ -144,7 +144,7 @@ impl Engine {
 
     /// Returns an error if the device is lost, or in a child process.
     pub(crate) fn check_device(&self) -> Result<(), Error> {
-        self.lock().lost()
+        self.lock().check_not_lost()
     }
 
     /// Returns the error of calls in a child process.
@@ -201,7 +201,7 @@ impl Engine {
     #[track_caller]
     pub(crate) fn new_queue(&self, label: &str, priority: Priority, timing: bool) -> Result<Slot, Error> {
         let mut state = self.lock();
-        state.lost()?;
+        state.check_not_lost()?;
         let lane = state.queues.emptiest_lane(state.lanes.len());
         let slot = state.new_queue(label.into(), priority, lane, std::panic::Location::caller());
         self.slots.store(state.queues.len() as u32, Ordering::Relaxed);
@@ -216,7 +216,7 @@ impl Engine {
     /// Makes an internal queue for one command. The queue lives until [`release_helper`](Self::release_helper).
     pub(crate) fn helper(&self, label: &str, priority: Priority) -> Result<Slot, Error> {
         let mut state = self.lock();
-        state.lost()?;
+        state.check_not_lost()?;
         let lane = state.queues.emptiest_lane(state.lanes.len());
         let slot = state.new_helper(label.into(), priority, lane);
         self.slots.store(state.queues.len() as u32, Ordering::Relaxed);
@@ -314,7 +314,7 @@ impl Engine {
     /// `DeviceLost`.
     pub(crate) fn flush_all(&self) -> Result<()> {
         let state = self.lock();
-        state.lost()?;
+        state.check_not_lost()?;
         let ends: Vec<Point> =
             state.queues.unplanned().into_iter().map(|slot| state.queue(slot).end(slot)).collect();
         self.submit_all_up_to(state, &ends);
@@ -329,7 +329,7 @@ impl Engine {
     /// `DeviceLost`.
     pub(crate) fn finish_all(&self, after: bool) -> Result<Vec<(Point, Arc<PointHistory>)>> {
         let mut state = self.lock();
-        state.lost()?;
+        state.check_not_lost()?;
         if after {
             let stamp = state.next_stamp();
             state.queue_mut(Slot::CONTEXT).push(Command { stamp, op: Op::Work(Work::QueueFence) });

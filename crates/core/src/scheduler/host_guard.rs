@@ -89,7 +89,7 @@ impl Engine {
     /// The errors of [`host_access`](Self::host_access). Access to overwrite ignores failed writes.
     pub(crate) fn claim(self: &Arc<Self>, span: &Span, want: HostUseKind) -> Result<HostClaim> {
         let mut state = self.lock();
-        state.lost()?;
+        state.check_not_lost()?;
         let mut order = span.block.order();
         if order.host == HostUse::Mapped {
             return Err(ErrorDetail::Mapped { array: order.label.to_string() }.into());
@@ -180,7 +180,7 @@ impl Engine {
         }
         let _state = self.lock();
         block.order().lazy.retain(|(_, slot)| !read.owns(slot));
-        if matches!(read.place(), ReadState::Queued | ReadState::Lazy) {
+        if matches!(read.state(), ReadState::Queued | ReadState::Lazy) {
             read.set(ReadState::Dropped);
         }
     }
@@ -470,7 +470,7 @@ mod tests {
         let order = block.order();
         let [(range, left)] = order.lazy.as_slice() else { panic!("{} are left", order.lazy.len()) };
         assert!(
-            *range == (0..16) && Arc::ptr_eq(left, &kept) && matches!(dropped.place(), ReadState::Dropped)
+            *range == (0..16) && Arc::ptr_eq(left, &kept) && matches!(dropped.state(), ReadState::Dropped)
         );
     }
 }

@@ -6,7 +6,7 @@
 
 use crate::device::{CostModel, LaneValue};
 use crate::error::ErrorDetail;
-use crate::scheduler::batch::{Batch, Status, Submitted};
+use crate::scheduler::batch::{Batch, BatchStatus, SubmittedBatch};
 use crate::scheduler::costs::{CommandCosts, ExpectedCost};
 use crate::scheduler::engine::Engine;
 use crate::scheduler::plan::open_batch::DueCommands;
@@ -80,7 +80,7 @@ pub(crate) struct LaneState {
     pub(crate) timeline: Timeline,
     /// Batches in flight, oldest first, one for each value in flight. Unless the device is lost, their number is
     /// `timeline.in_flight()`.
-    pub(crate) submitted: VecDeque<Submitted>,
+    pub(crate) submitted: VecDeque<SubmittedBatch>,
     /// Sleep state of the lane thread.
     pub(crate) rest: ThreadRest,
     /// `true` while the completer of the lane sleeps.
@@ -227,12 +227,12 @@ impl LaneState {
 
     /// Learns from completed batches how long commands take. The time is measured from the submission of the first one,
     /// or from the previous completion on the lane if that was later.
-    pub(crate) fn learn(&mut self, done: &[Submitted]) {
+    pub(crate) fn learn(&mut self, done: &[SubmittedBatch]) {
         let Some(first) = done.first() else { return };
         let now = web_time::Instant::now();
         let start =
             self.last_finish.replace(now).map_or(first.submitted_at, |last| last.max(first.submitted_at));
-        let expected = done.iter().fold(ExpectedCost::default(), |all, batch| all.and(batch.expected));
+        let expected = done.iter().fold(ExpectedCost::default(), |all, batch| all.plus(batch.expected));
         let steps = done.iter().flat_map(|batch| batch.steps.iter());
         self.costs.learn(steps, expected, (now - start).as_secs_f32());
     }
@@ -249,7 +249,7 @@ impl LaneState {
     }
 
     /// Removes and returns the planned batches and the batches in flight.
-    pub(crate) fn take_all(&mut self) -> (Vec<Batch>, VecDeque<Submitted>) {
+    pub(crate) fn take_all(&mut self) -> (Vec<Batch>, VecDeque<SubmittedBatch>) {
         (self.ready.iter_mut().flat_map(std::mem::take).collect(), std::mem::take(&mut self.submitted))
     }
 }
@@ -294,7 +294,7 @@ impl State {
         let priority = self.choose(lane)?;
         let batch = self.lanes[lane].take(priority)?;
         self.lanes[lane].token = true;
-        self.batches.set(batch.seq, Status::Encoding);
+        self.batches.set(batch.seq, BatchStatus::Encoding);
         let waits = self.batches.device_waits(lane, &batch);
         let value = self.lanes[lane].timeline.pending();
         let at = self.notes.profile.as_ref().map(|_| web_time::Instant::now());
@@ -388,7 +388,7 @@ impl Engine {
                 }
                 state.lanes[lane].token = false;
                 state.lanes[lane].timeline.submit(value);
-                state.lanes[lane].submitted.push_back(Submitted {
+                state.lanes[lane].submitted.push_back(SubmittedBatch {
                     seq,
                     value,
                     steps,
@@ -397,7 +397,7 @@ impl Engine {
                     submitted_at,
                 });
                 state.lanes[lane].debug_check();
-                state.batches.set(seq, Status::Submitted(value));
+                state.batches.set(seq, BatchStatus::Submitted(value));
                 if state.waiters.wakers.has_submission_wakers() {
                     let due = state.take_submitted();
                     state.after.wakers.extend(due);

@@ -11,7 +11,7 @@
 use crate::error::{Error, ErrorDetail, panic_text};
 use crate::memory::read_slot::{MessageSource, ReadSlot, ReadState};
 use crate::scheduler::batch::Command;
-use crate::scheduler::callbacks::{Inside, catch_panic};
+use crate::scheduler::callbacks::{CallbackMark, catch_panic};
 use crate::scheduler::engine::Engine;
 use crate::scheduler::queues::Queues;
 use crate::scheduler::state::State;
@@ -70,7 +70,7 @@ impl Engine {
         let mut state = self.lock();
         if let Some(error) = error {
             let queue = state.queue(delivery.queue);
-            if state.lost.is_none() && queue.failures.of(delivery.stamp).is_none() {
+            if state.lost.is_none() && queue.failures.error_of(delivery.stamp).is_none() {
                 state.fail_queue(delivery.queue, delivery.stamp, error);
             } else {
                 // If the command failed before, its first error remains.
@@ -90,7 +90,7 @@ impl Engine {
     fn deliver(&self, delivery: &Delivery) -> Option<Error> {
         let source = delivery.read.messages()?;
         // A launch that was not executed has no messages.
-        let ReadState::Staged(staging) = delivery.read.place() else { return None };
+        let ReadState::Staged(staging) = delivery.read.state() else { return None };
         let mut bytes = vec![0; delivery.size as usize];
         staging.copy_out(&mut bytes).ok()?;
         let words: Vec<u32> = bytes
@@ -118,7 +118,7 @@ impl Engine {
 
 /// Passes lines to the program. Returns the message of a panic, if there was one.
 fn print(to: &PrintTo, printed: &Printed<'_>) -> Option<String> {
-    let _inside = Inside::enter();
+    let _inside = CallbackMark::enter();
     assert_unlocked("a function for printed lines");
     catch_unwind(AssertUnwindSafe(|| to.print(printed))).err().map(panic_text)
 }
@@ -161,11 +161,6 @@ impl RunningDelivery {
             #[cfg(not(target_arch = "wasm32"))]
             announced: false,
         }
-    }
-
-    /// Returns `true` if the delivery is running on this thread.
-    pub(crate) fn is_here(&self) -> bool {
-        self.thread == this_thread()
     }
 
     /// Returns `true` if the delivery began more than `limit` ago.
@@ -212,7 +207,7 @@ impl Deliveries {
 
     /// Returns `true` if a delivery is running on this thread.
     pub(crate) fn are_here(&self) -> bool {
-        self.running.as_ref().is_some_and(RunningDelivery::is_here)
+        self.running.as_ref().is_some_and(|running| running.thread == this_thread())
     }
 
     /// Returns `true` if the message thread is parked and must be notified, and marks it as awake. It must be notified

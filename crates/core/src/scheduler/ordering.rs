@@ -74,7 +74,7 @@ fn find_missing_waits(state: &State, by: Admission, work: &Work) -> Result<Small
             if state.policy() == Policy::Checked && !between_contexts {
                 return Err(hazard(state, by, &touch, earlier, &order.label));
             }
-            need(&mut waits, earlier);
+            add_wait_for(&mut waits, earlier);
         }
     }
     Ok(waits)
@@ -89,7 +89,7 @@ fn ordered(state: &State, slot: Slot, earlier: &Use) -> bool {
 }
 
 /// Adds a wait for `earlier`. Waits for the same queue merge into one for the largest stamp.
-fn need(waits: &mut SmallVec<[Point; 2]>, earlier: &Use) {
+fn add_wait_for(waits: &mut SmallVec<[Point; 2]>, earlier: &Use) {
     match waits.iter_mut().find(|point| point.slot == earlier.slot) {
         Some(point) => point.stamp = point.stamp.max(earlier.stamp()),
         None => waits.push(earlier.point()),
@@ -200,7 +200,7 @@ pub(crate) fn note_requested_wait(
     point: Point,
     clock: &Clock,
 ) {
-    let Some(already) = already(state, slot, point, clock) else { return };
+    let Some(already) = why_redundant(state, slot, point, clock) else { return };
     let Some(mut log) = state.notes.waits.take() else { return };
     let queue = state.queue(slot).label.clone();
     let wait = RedundantWaitKey { queue, at, waited_for: state.queues.name_of(point), already };
@@ -209,7 +209,7 @@ pub(crate) fn note_requested_wait(
 }
 
 /// Returns why `slot` already comes after `point` and everything in `clock`, or `None` if a wait would add an order.
-fn already(state: &State, slot: Slot, point: Point, clock: &Clock) -> Option<Already> {
+fn why_redundant(state: &State, slot: Slot, point: Point, clock: &Clock) -> Option<Already> {
     if point.slot == slot {
         // If `point` belongs to an earlier queue of the slot, this queue comes after that queue since its creation.
         return Some(if state.queues.label_of(point).is_some() {

@@ -2,7 +2,7 @@
 //! and follows the waits of their queues. S is the state lock.
 
 use crate::memory::block::HostUse;
-use crate::scheduler::batch::{Batch, Op, Status};
+use crate::scheduler::batch::{Batch, BatchStatus, Op};
 use crate::scheduler::costs::CostKind;
 use crate::scheduler::plan::open_batch::{OpenBatch, read_in_place};
 use crate::scheduler::queue::{Hold, PointProgress};
@@ -228,7 +228,8 @@ impl Planner<'_> {
                 self.refused >= MOST_REFUSED || !self.reach(goal)
             });
             let is_empty = self.open.iter().all(Option::is_none);
-            self.close_all();
+            self.later.clear();
+            (0..self.open.len()).for_each(|lane| self.close(lane));
             if roots.is_empty() {
                 self.took_long |= took_long;
                 return PlanRest::default();
@@ -254,11 +255,6 @@ impl Planner<'_> {
                 return PlanRest::default();
             }
         }
-    }
-
-    fn close_all(&mut self) {
-        self.later.clear();
-        (0..self.open.len()).for_each(|lane| self.close(lane));
     }
 
     /// Plans a queue up to a stamp, with all its dependencies. Returns `true` if the stamp is reached or the queue is
@@ -402,13 +398,13 @@ impl Planner<'_> {
     fn fits(&mut self, slot: Slot, cost: f32) -> bool {
         let lane = self.state.queue(slot).lane;
         let is_long = cost > self.state.lanes[lane].costs.bound;
-        let is_full = || self.open[lane].as_ref().is_some_and(|open| open.late(cost) > open.bound);
+        let is_full = || self.open[lane].as_ref().is_some_and(|open| open.delay_with(cost) > open.bound);
         if !is_long && self.round == PlanRound::Short && self.has_cuts() && is_full() {
             self.close(lane);
             self.cuts += 1;
         }
         let fits = match &self.open[lane] {
-            Some(open) => open.late(cost) <= open.bound,
+            Some(open) => open.delay_with(cost) <= open.bound,
             None => is_long == (self.round == PlanRound::Long),
         };
         self.took_long |= fits && is_long;
@@ -498,8 +494,8 @@ impl Planner<'_> {
         let queue = self.state.queue(point.slot);
         let first = if self.open.len() == 1 { queue.first_since_work(point.stamp) } else { 0 };
         let open = |(at, seq): (usize, Seq)| match self.state.batches.status(seq) {
-            Status::Done => None,
-            Status::Delivery => Some(seq), // no batch follows it
+            BatchStatus::Done => None,
+            BatchStatus::Delivery => Some(seq), // no batch follows it
             _ => (at >= first).then_some(seq),
         };
         queue.batches_before(point.stamp, since).filter_map(open).collect()
@@ -539,7 +535,7 @@ impl Planner<'_> {
     /// is up to [`Planner::add_dependencies`].
     fn add_edge(&mut self, slot: Slot, point: Point, seq: Seq) {
         let Some(open) = self.open.iter_mut().flatten().find(|open| open.seq == seq) else { return };
-        let (after, level) = open.before(point);
+        let (after, level) = open.steps_before(point);
         let mut all = std::mem::take(&mut open.frontier(slot).after);
         all.extend(after);
         // Only the last step of each queue is kept, because it implies the earlier ones. Otherwise two queues that
@@ -601,10 +597,12 @@ impl Planner<'_> {
         let is_due = |stamp: Stamp| stamp <= goal.upto && stamp < first_context;
         let costs = &lanes[queue.lane].costs;
         let room = LARGEST_BATCH.saturating_sub(open.steps.len().max(self.taken));
-        let mut late = open.late(0.0);
+        let mut late = open.delay_with(0.0);
         let mut last: Option<(&Launch, Option<&CostKind>)> = None;
         self.costs.clear();
-        for command in queue.pending.piece().iter().take(room).take_while(|command| is_due(command.stamp)) {
+        for command in
+            queue.pending.first_chunk().iter().take(room).take_while(|command| is_due(command.stamp))
+        {
             let Op::Work(Work::Launch(launch)) = &command.op else { break };
             // Programs often enqueue thousands of equal launches in a row.
             let same = last.filter(|(last, _)| launch.is_like(last));
@@ -681,10 +679,10 @@ impl Planner<'_> {
     fn must_follow(&self, seq: Seq, lane: usize) -> bool {
         let Some(info) = self.state.batches.get(seq) else { return false };
         match info.status {
-            Status::Done | Status::Delivery => false,
-            Status::Submitted(_) => info.lane != lane,
-            Status::Open => info.lane != lane,
-            Status::Ready(_) | Status::Encoding => true,
+            BatchStatus::Done | BatchStatus::Delivery => false,
+            BatchStatus::Submitted(_) => info.lane != lane,
+            BatchStatus::Open => info.lane != lane,
+            BatchStatus::Ready(_) | BatchStatus::Encoding => true,
         }
     }
 
@@ -695,7 +693,7 @@ impl Planner<'_> {
         for &seq in &open.deps {
             self.state.raise_priority(seq, self.priority);
         }
-        self.state.batches.set(open.seq, Status::Ready(self.priority));
+        self.state.batches.set(open.seq, BatchStatus::Ready(self.priority));
         let OpenBatch { seq, steps, deps, expected, .. } = open;
         self.unseen.extend(expected.unknown.then_some(seq));
         if self.cuts == MOST_CUTS / 2 {

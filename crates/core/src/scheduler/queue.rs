@@ -45,7 +45,7 @@ pub(crate) struct Backlog {
 }
 
 /// A run of commands in a queue that are planned but not known to be complete.
-struct Segment {
+struct QueueSegment {
     /// Stamp of the last command of the run.
     last: Stamp,
     /// Batch that contains the run, or that the run waits for.
@@ -101,7 +101,7 @@ pub(crate) struct QueueState {
     completed: Stamp,
     /// Runs in the order of their stamps. The last one ends at `planned`. If there are none, `completed` equals
     /// `planned`.
-    segments: VecDeque<Segment>,
+    segments: VecDeque<QueueSegment>,
     /// Last incomplete batch with work of this queue. One of the segments names it.
     last_work: Option<Seq>,
     /// Batch that must complete before a waiting caller plans more of this queue, which limits how far waits plan ahead
@@ -178,7 +178,7 @@ impl QueueState {
     /// Records that the next command comes after batch `seq`.
     pub(crate) fn follow_batch(&mut self, seq: Seq) {
         if !self.segments.iter().rev().take(MADE_TOGETHER).any(|segment| segment.seq == seq) {
-            self.segments.push_back(Segment { last: self.planned, seq });
+            self.segments.push_back(QueueSegment { last: self.planned, seq });
         }
         self.debug_check();
     }
@@ -342,7 +342,7 @@ impl QueueState {
     pub(crate) fn note_part(&mut self, seq: Seq) {
         self.last_work = Some(seq);
         if self.segments.back().is_none_or(|last| last.seq != seq) {
-            self.segments.push_back(Segment { last: self.planned, seq });
+            self.segments.push_back(QueueSegment { last: self.planned, seq });
         }
         self.debug_check();
     }
@@ -355,7 +355,7 @@ impl QueueState {
     ) -> impl Iterator<Item = (Stamp, Option<Box<Launch>>)> {
         if let Some(last) = count.checked_sub(1) {
             self.last_work = Some(seq);
-            let upto = self.pending.piece()[last].stamp;
+            let upto = self.pending.first_chunk()[last].stamp;
             self.advance_plan(upto, Some(seq));
         }
         self.pending.drain(count).map(|command| (command.stamp, command.launch()))
@@ -367,7 +367,7 @@ impl QueueState {
             (None, None) => self.completed = stamp,
             (Some(last), None) => last.last = stamp,
             (Some(last), Some(seq)) if last.seq == seq => last.last = stamp,
-            (_, Some(seq)) => self.segments.push_back(Segment { last: stamp, seq }),
+            (_, Some(seq)) => self.segments.push_back(QueueSegment { last: stamp, seq }),
         }
         self.debug_check();
     }
@@ -379,7 +379,7 @@ impl QueueState {
         let known: FxHashSet<Seq> = if others.is_empty() { <_>::default() } else { self.batches().collect() };
         for &seq in others.iter().filter(|seq| !known.contains(seq)) {
             // This segment adds no command but only a batch to wait for, so it repeats the last command's stamp.
-            self.segments.push_back(Segment { last: self.planned, seq });
+            self.segments.push_back(QueueSegment { last: self.planned, seq });
         }
         self.pop(Some(last));
     }
@@ -446,7 +446,7 @@ impl QueueState {
     /// Returns the index of the first segment of the last batch with work of this queue, or 0 if `stamp` may come
     /// before that batch.
     pub(crate) fn first_since_work(&self, stamp: Stamp) -> usize {
-        let is_last = |segment: &Segment| Some(segment.seq) == self.last_work;
+        let is_last = |segment: &QueueSegment| Some(segment.seq) == self.last_work;
         if stamp < self.planned { 0 } else { self.segments.iter().position(is_last).unwrap_or(0) }
     }
 
@@ -543,14 +543,14 @@ impl QueueState {
         let Some(at) = self.segments.iter().position(|segment| segment.seq == gone) else { return false };
         let last = at.checked_sub(1).map_or(self.completed, |before| self.segments[before].last);
         for &seq in seqs {
-            self.segments.insert(at, Segment { last, seq });
+            self.segments.insert(at, QueueSegment { last, seq });
         }
         true
     }
 
     /// Returns the result of a completed point.
     pub(crate) fn result(&self, stamp: Stamp) -> Result<(), Error> {
-        self.failures.of(stamp).map_or(Ok(()), |error| Err(error.clone()))
+        self.failures.error_of(stamp).map_or(Ok(()), |error| Err(error.clone()))
     }
 
     /// Returns the point of everything enqueued so far.

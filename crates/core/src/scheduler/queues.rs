@@ -21,16 +21,16 @@ use std::sync::Arc;
 #[derive(Default)]
 pub(crate) struct Queues {
     list: Vec<QueueState>,
-    indexes: RefCell<Indexes>,
+    indexes: RefCell<QueueIndexes>,
 }
 
 /// Tables over all queues, for the queries. The context queue takes part only in the counts.
 #[derive(Default)]
-struct Indexes {
+struct QueueIndexes {
     /// Queues whose entries may be out of date.
     touched: Vec<Slot>,
     /// Entries of each queue.
-    marks: Vec<Mark>,
+    marks: Vec<IndexEntries>,
     /// For each lane and priority, the queues that can be planned.
     waiting: Vec<[SlotSet; 3]>,
     /// For each lane and priority, those queues that can be planned and are urgent.
@@ -58,7 +58,7 @@ struct Indexes {
 
 /// Entries of one queue in the indexes.
 #[derive(Clone, Default)]
-struct Mark {
+struct IndexEntries {
     lane: usize,
     priority: Priority,
     /// Positions in the sets of the lane and priority.
@@ -276,7 +276,7 @@ impl Queues {
     }
 
     /// Puts a queue into a free slot, or into a new one.
-    pub(crate) fn place(&mut self, mut queue: QueueState) -> Slot {
+    pub(crate) fn add(&mut self, mut queue: QueueState) -> Slot {
         // A clock that covers a queue also covers earlier queues of its slot. Queues of the program do come after
         // those, but helper queues do not, so helpers reuse only slots of helpers.
         match self.free_slot(queue.helper) {
@@ -365,7 +365,7 @@ impl Queues {
     }
 
     /// Updates the indexes and returns them.
-    fn indexes(&self) -> RefMut<'_, Indexes> {
+    fn indexes(&self) -> RefMut<'_, QueueIndexes> {
         let mut indexes = self.indexes.borrow_mut();
         if !indexes.touched.is_empty() {
             indexes.update(&self.list);
@@ -374,9 +374,9 @@ impl Queues {
     }
 }
 
-impl Indexes {
+impl QueueIndexes {
     fn update(&mut self, list: &[QueueState]) {
-        self.marks.resize(list.len(), Mark::default());
+        self.marks.resize(list.len(), IndexEntries::default());
         let mut touched = std::mem::take(&mut self.touched);
         // The links must be in the order of the last commands.
         touched.sort_unstable_by_key(|slot| list[slot.0 as usize].enqueued());
@@ -515,8 +515,8 @@ impl SlotSet {
         &mut self,
         slot: Slot,
         add: bool,
-        marks: &mut [Mark],
-        place: impl Fn(&mut Mark) -> &mut Option<usize>,
+        marks: &mut [IndexEntries],
+        place: impl Fn(&mut IndexEntries) -> &mut Option<usize>,
     ) {
         let known = place(&mut marks[slot.0 as usize]);
         match (*known, add) {

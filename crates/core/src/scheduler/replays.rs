@@ -29,7 +29,7 @@ use fencepost_sync::prim::{Mutex, lock};
 use fencepost_sync::{HoldId, Point, Seq, Slot, Stamp};
 use smallvec::SmallVec;
 use std::collections::VecDeque;
-use std::sync::{Arc, OnceLock, Weak};
+use std::sync::{Arc, Weak};
 use std::task::{Wake, Waker};
 use std::time::Duration;
 use web_time::Instant;
@@ -40,12 +40,12 @@ pub(crate) struct ReplayTurn(Mutex<Option<Point>>);
 
 impl ReplayTurn {
     /// Returns the end of the last replay.
-    pub(crate) fn last(&self) -> Option<Point> {
+    pub(crate) fn last_end(&self) -> Option<Point> {
         *lock(&self.0)
     }
 
     /// Records the end of a replay.
-    pub(crate) fn set(&self, end: Point) {
+    pub(crate) fn set_last_end(&self, end: Point) {
         *lock(&self.0) = Some(end);
     }
 }
@@ -164,7 +164,7 @@ impl Engine {
         let mut state = self.lock_with_room(by.slot)?;
         state.check(by.slot)?;
         if run.plan.takes_turns {
-            let ends: SmallVec<[Point; 2]> = turns.iter().filter_map(|(_, turn)| turn.last()).collect();
+            let ends: SmallVec<[Point; 2]> = turns.iter().filter_map(|(_, turn)| turn.last_end()).collect();
             if ends.iter().any(|end| end.slot != by.slot) {
                 state.check_after(by, &whole, &ends)?;
             }
@@ -211,7 +211,7 @@ impl Engine {
             ordering::record(&state, by, last, &whole[0]);
         }
         let (point, past) = state.queues.marker(by.slot);
-        turns.iter().for_each(|(_, turn)| turn.set(point));
+        turns.iter().for_each(|(_, turn)| turn.set_last_end(point));
         self.notify_lane(state, by.slot);
         Ok((before, point, past))
     }
@@ -229,7 +229,7 @@ impl Engine {
         let mut state = self.lock();
         state.check(by.slot)?;
         let works: Vec<Work> = commands.iter().flat_map(PartCommand::uses).collect();
-        state.check_after(by, &works, &ends(turns))
+        state.check_after(by, &works, &last_ends(turns))
     }
 
     /// Enqueues the commands of a replay in one context, all of them or none, with no other command between them. The
@@ -247,7 +247,7 @@ impl Engine {
         let mut state = self.lock();
         state.check(by.slot)?;
         let uses: Vec<Vec<Work>> = commands.iter().map(PartCommand::uses).collect();
-        let ends = ends(turns);
+        let ends = last_ends(turns);
         uses.iter().try_for_each(|works| state.check_after(by, works, &ends))?;
         ends.iter().for_each(|&end| state.push_wait(by.slot, end, WaitCause::Policy, by.at));
         let mut answers = Vec::with_capacity(commands.len());
@@ -264,7 +264,7 @@ impl Engine {
             answers.push(answer);
         }
         let (end, _) = state.queues.marker(by.slot);
-        turns.iter().for_each(|turn| turn.set(end));
+        turns.iter().for_each(|turn| turn.set_last_end(end));
         self.notify_lane(state, by.slot);
         Ok(answers)
     }
@@ -316,7 +316,7 @@ impl Engine {
             return;
         }
         let read = |read: &ReadSlot| -> Result<bool, Error> {
-            let ReadState::Staged(staging) = read.place() else {
+            let ReadState::Staged(staging) = read.state() else {
                 let object = "a loop".into();
                 let message = "its state was not copied".into();
                 return Err(ErrorDetail::Device { object, message }.into());
@@ -375,8 +375,8 @@ impl PartCommand {
 }
 
 /// Returns the end of the last replay of each turn.
-fn ends(turns: &[&Arc<ReplayTurn>]) -> SmallVec<[Point; 2]> {
-    turns.iter().filter_map(|turn| turn.last()).collect()
+fn last_ends(turns: &[&Arc<ReplayTurn>]) -> SmallVec<[Point; 2]> {
+    turns.iter().filter_map(|turn| turn.last_end()).collect()
 }
 
 /// Number of planned chunks after which the loop is not yet known to go on: one that the device executes, and one
@@ -433,13 +433,9 @@ pub(crate) enum LoopStep {
 
 impl LoopRun {
     pub(crate) fn new(run: &GraphRun, segment: u32, chunked: ChunkedLoop) -> Self {
-        let plan = run.plan.clone();
-        let outputs = Vec::new();
-        let times = OnceLock::new();
-        let at = run.at;
-        let part = GraphRun { plan, outputs, uploads: Vec::new(), times, at };
+        let part = GraphRun::new(run.plan.clone(), Vec::new(), Vec::new(), run.at);
         Self {
-            part: GraphStep { run: Arc::new(part), segment: Some(segment) },
+            part: GraphStep { run: part, segment: Some(segment) },
             chunked,
             hold: HoldId(0),
             waker: Waker::noop().clone(),
@@ -532,7 +528,7 @@ impl LoopRun {
         let ended = self.chunks.front().is_some_and(|chunk| chunk.goes_on == Some(false));
         let end = if ended { last.front() } else { last.back() };
         if let Some(end) = end {
-            whole.span(first, end);
+            whole.set_span(first, end);
         }
     }
 

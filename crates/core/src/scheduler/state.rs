@@ -148,7 +148,7 @@ impl State {
         // With a new stamp, clocks that cover the slot's previous queue do not cover this one.
         let stamp = self.next_stamp();
         let queue = QueueState::new(label, lane, priority, clock, stamp);
-        let slot = self.queues.place(queue);
+        let slot = self.queues.add(queue);
         for point in born_after {
             self.push_wait(slot, point, WaitCause::QueueCreation, at);
         }
@@ -161,7 +161,7 @@ impl State {
         let stamp = self.next_stamp();
         let mut queue = QueueState::new(label, lane, priority, Clock::default(), stamp);
         queue.helper = true;
-        self.queues.place(queue)
+        self.queues.add(queue)
     }
 
     /// Returns a clock that covers everything enqueued, and the points that one must wait for to come after all of it.

@@ -15,8 +15,13 @@ use crate::scheduler::queues::Priority;
 use crate::scheduler::relay::{SignalledBy, Signaller};
 use crate::scheduler::state::State;
 use crate::scheduler::wakers::Deadline;
+use crate::work::graph::nodes::{GraphNode, NodeCommand};
+use crate::work::graph::order::MissingOrder;
+use crate::work::graph::plan::{GraphPlan, PlanParts};
+use crate::work::graph::run::{GraphRun, GraphStep};
 use crate::work::step::{Pattern, Span, Work};
 use fencepost_sync::{Clock, Point, Seq, Slot};
+use smallvec::SmallVec;
 use std::panic::Location;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -69,6 +74,27 @@ pub(crate) fn fill(block: &Arc<Block>) -> Work {
     Work::Fill { dst: span(block), pattern: Pattern::ZERO }
 }
 
+/// Returns a node of a graph that was captured on one queue.
+pub(crate) fn node(work: Work, what: CommandKind) -> GraphNode {
+    let command = Arc::new(NodeCommand::new(work, what, here()));
+    GraphNode { queue: 0, after: SmallVec::new(), command, gate: None }
+}
+
+/// Returns the plan of a graph without conflicts.
+pub(crate) fn graph_plan(parts: PlanParts) -> Arc<GraphPlan> {
+    Arc::new(GraphPlan::new(parts, MissingOrder::Add).expect("the nodes do not conflict"))
+}
+
+/// Returns a replay of a graph without outputs and uploads.
+pub(crate) fn graph_run(plan: Arc<GraphPlan>) -> Arc<GraphRun> {
+    GraphRun::new(plan, Vec::new(), Vec::new(), here())
+}
+
+/// Returns a replay as a whole.
+pub(crate) fn whole_graph(run: Arc<GraphRun>) -> Work {
+    Work::Graph(Box::new(GraphStep { run, segment: None }))
+}
+
 /// Enqueues a command on a separate block, and returns its point.
 pub(crate) fn enqueue(engine: &Engine, slot: Slot) -> Point {
     enqueue_work(engine, slot, fill(&block()))
@@ -106,6 +132,29 @@ pub(crate) fn batch_of(state: &State, point: Point) -> Seq {
 /// Waits for a point without a limit.
 pub(crate) fn finish(engine: &Engine, point: Point) {
     assert!(engine.wait(point, Deadline::after(None)).expect("nothing has failed"), "a wait ended early");
+}
+
+/// Lets the device complete the batch that the first lane submits next.
+pub(crate) fn complete_one(engine: &Engine) {
+    engine.submit_one(0);
+    while engine.lock().lanes[0].timeline.in_flight() > 0 {
+        engine.poll_lane(0);
+    }
+}
+
+/// Makes two queues and completes the first. The second only waits for the first, so its point completes as soon as it
+/// is planned. Returns the second queue and that point.
+pub(crate) fn reached_by_planning(engine: &Engine) -> (Slot, Point) {
+    let [first, second] = queues(engine);
+    let point = enqueue(engine, first);
+    enqueue_wait(engine, second, point);
+    let there = engine.lock().queue(second).end(second);
+    engine.lock().plan([point], Priority::Normal);
+    while engine.lock().reached(point) != PointProgress::Done {
+        engine.submit_one(0);
+        engine.poll_lane(0);
+    }
+    (second, there)
 }
 
 /// Returns the source location that all calls of the tests pass.

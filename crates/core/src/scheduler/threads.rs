@@ -8,7 +8,7 @@
 
 use crate::scheduler::callbacks;
 #[cfg(not(target_arch = "wasm32"))]
-use crate::scheduler::callbacks::Inside;
+use crate::scheduler::callbacks::CallbackMark;
 use crate::scheduler::engine::Engine;
 #[cfg(not(target_arch = "wasm32"))]
 use crate::scheduler::engine::SLICE;
@@ -53,7 +53,7 @@ struct IdleTicks {
 impl IdleTicks {
     /// Counts the next park of a lane thread. `pending` is the value of the lane's next submission. Returns `true` if
     /// that park is a tick.
-    fn after(&mut self, pending: TimelineValue) -> bool {
+    fn count_park(&mut self, pending: TimelineValue) -> bool {
         if pending != self.upto {
             self.ticks = 0;
             self.upto = pending;
@@ -79,7 +79,7 @@ impl Engine {
                 state = self.park_lane_thread(lane, state, &mut resting);
             }
             // Before a tick and without urgent commands, the thread only submits, so that pending commands gather.
-            let due = std::mem::take(&mut resting.ticked) || state.plans_for(lane);
+            let due = std::mem::take(&mut resting.ticked) || state.could_plan(lane, true);
             self.submit_next(lane, state, due.then_some(DueCommands::All));
         }
     }
@@ -94,7 +94,7 @@ impl Engine {
     ) -> MutexGuard<'a, State> {
         let has_work = state.something_for(lane);
         let at = &mut state.lanes[lane];
-        let tick = resting.after(at.timeline.pending()) || at.needs_cleanup || has_work;
+        let tick = resting.count_park(at.timeline.pending()) || at.needs_cleanup || has_work;
         resting.ticked = tick;
         at.rest = if tick { ThreadRest::Ticking } else { ThreadRest::Asleep };
         let mut state = match tick {
@@ -182,7 +182,7 @@ impl Engine {
 
     /// Runs the callback thread: it calls the due callbacks in order until the context ends.
     pub(crate) fn callback_thread(&self) {
-        let _inside = Inside::enter(); // a waker that waits here delays the callbacks
+        let _inside = CallbackMark::enter(); // a waker that waits here delays the callbacks
         let mut state = self.lock();
         state.callbacks.thread = Some(this_thread());
         loop {
@@ -361,12 +361,6 @@ impl State {
     fn work_for(&self, lane: usize, urgent: bool) -> bool {
         let at = &self.lanes[lane];
         self.lost.is_none() && !at.token && (self.choose(lane).is_some() || self.could_plan(lane, urgent))
-    }
-
-    /// Returns `true` if a lane has urgent commands to plan.
-    #[cfg(not(target_arch = "wasm32"))]
-    pub(crate) fn plans_for(&self, lane: usize) -> bool {
-        self.could_plan(lane, true)
     }
 
     /// Returns `true` if a queue could be planned on a lane now. With `urgent`, only urgent queues count. Queues whose

@@ -701,34 +701,16 @@ mod host_clock_tests {
 mod replay_times_tests {
     use super::*;
     use crate::error::CommandKind;
-    use crate::scheduler::test_engine::{block, engine, fill, here, queue};
+    use crate::scheduler::test_engine::{block, engine, fill, graph_plan, graph_run, here, node, queue};
     use crate::scheduler::times::ProfileLog;
-    use crate::work::graph::nodes::{GraphNode, NodeCommand};
-    use crate::work::graph::order::MissingOrder;
-    use crate::work::graph::plan::{GraphPlan, PlanParts};
-    use crate::work::graph::run::GraphRun;
-    use smallvec::SmallVec;
-    use std::sync::{Arc, OnceLock};
+    use crate::work::graph::plan::PlanParts;
 
     /// Enqueues a replay of fills with a timed marker after the first one. Returns the number of time slots.
     fn slots(engine: &Engine, fills: usize) -> usize {
         let block = block();
-        let node = |work| {
-            let what = CommandKind::Inspect;
-            let command =
-                NodeCommand { work, what, at: here(), label: None, output: None, values: SmallVec::new() };
-            GraphNode { queue: 0, after: SmallVec::new(), command: Arc::new(command), gate: None }
-        };
-        let mut nodes: Vec<GraphNode> = (0..fills).map(|_| node(fill(&block))).collect();
-        nodes.insert(1, node(Work::Nothing));
-        let plan = Arc::new(
-            GraphPlan::new(PlanParts::of_one_queue(nodes), MissingOrder::Add)
-                .expect("one queue has no conflict"),
-        );
-        let outputs = Vec::new();
-        let uploads = Vec::new();
-        let times = OnceLock::new();
-        let run = Arc::new(GraphRun { plan, outputs, uploads, times, at: here() });
+        let mut nodes: Vec<_> = (0..fills).map(|_| node(fill(&block), CommandKind::Inspect)).collect();
+        nodes.insert(1, node(Work::Nothing, CommandKind::Inspect));
+        let run = graph_run(graph_plan(PlanParts::of_one_queue(nodes)));
         let slot = queue(engine);
         let by = Admission { slot, what: CommandKind::Replay(engine.new_kernel("graph").0), at: here() };
         engine.enqueue_replay(by, &run, Vec::new(), &[], Vec::new()).expect("the queue has not failed");

@@ -11,7 +11,7 @@ mod wait_tests;
 use crate::device::checks::{FunctionWait, is_set};
 use crate::error::{Error, ErrorDetail, Result};
 use crate::memory::read_slot::MessageSource;
-use crate::scheduler::batch::Status;
+use crate::scheduler::batch::BatchStatus;
 use crate::scheduler::callbacks::Blocked;
 use crate::scheduler::engine::{Engine, SLICE};
 use crate::scheduler::plan::PlanRest;
@@ -134,7 +134,7 @@ impl State {
             },
             _ => None,
         };
-        batch.is_some_and(|seq| self.batches.status(seq) == Status::Delivery)
+        batch.is_some_and(|seq| self.batches.status(seq) == BatchStatus::Delivery)
     }
 }
 
@@ -242,7 +242,7 @@ impl Engine {
         if let TargetState::Done(result) = state.target_state(target) {
             return Some(result);
         }
-        if let Err(lost) = state.lost() {
+        if let Err(lost) = state.check_not_lost() {
             return Some(Err(lost));
         }
         state.plan_target(target, planned);
@@ -318,7 +318,7 @@ impl Engine {
     pub(crate) fn is_complete(&self, point: Point, clock: &Clock) -> Result<bool> {
         let state = self.lock();
         if state.reached(point) != PointProgress::Done {
-            state.lost()?;
+            state.check_not_lost()?;
             self.submit_up_to(state, point, Caller::Continues);
             self.poll_lanes();
             if let Some(relay) = self.held_by(point) {
@@ -329,7 +329,7 @@ impl Engine {
         }
         let mut state = self.lock();
         if state.reached(point) != PointProgress::Done {
-            return state.lost().map(|()| false);
+            return state.check_not_lost().map(|()| false);
         }
         let answer = state.queue(point.slot).result(point.stamp);
         state.report_done(point, clock, &answer);
@@ -389,7 +389,7 @@ impl Engine {
         if let TargetState::Done(result) = state.target_state(target) {
             return Err(result);
         }
-        state.lost().map_err(Err)?;
+        state.check_not_lost().map_err(Err)?;
         state.waiters.wakers.register(target.wake_condition(), waker);
         Ok(state)
     }
@@ -460,7 +460,7 @@ impl Engine {
         }
         match event.result() {
             Some(result) => result.map(|()| true),
-            None => self.lock().lost().map(|()| false),
+            None => self.lock().check_not_lost().map(|()| false),
         }
     }
 
@@ -525,8 +525,8 @@ impl Engine {
     pub(crate) fn next_step(&self, state: &mut State, seq: Seq) -> WaitStep {
         let Some(lane) = state.batches.get(seq).map(|info| info.lane) else { return WaitStep::Sleep };
         match state.batches.status(seq) {
-            Status::Submitted(value) => WaitStep::Native(lane, value),
-            Status::Ready(_) => {
+            BatchStatus::Submitted(value) => WaitStep::Native(lane, value),
+            BatchStatus::Ready(_) => {
                 state.raise_priority(seq, Priority::Normal);
                 state.move_to_front(seq);
                 // If the batch depends on an unsubmitted batch of another lane, only that lane can submit now, so try

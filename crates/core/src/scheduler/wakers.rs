@@ -5,7 +5,7 @@
 //! device. In a browser, which has no threads, microtasks do the work of the scheduler's threads.
 
 use crate::error::Result;
-use crate::scheduler::batch::Status;
+use crate::scheduler::batch::BatchStatus;
 use crate::scheduler::callbacks::forget_polls_of;
 use crate::scheduler::engine::{Engine, SLICE};
 use crate::scheduler::plan::PlanRest;
@@ -292,7 +292,7 @@ impl State {
             None => !self.batches.is_done(caller.seq),
             Some(progress) => progress == PointProgress::Planned(caller.seq),
         };
-        !waits || self.finished() || matches!(self.batches.status(caller.seq), Status::Submitted(_))
+        !waits || self.finished() || matches!(self.batches.status(caller.seq), BatchStatus::Submitted(_))
     }
 
     /// Returns the batch that a lane with nothing in flight submits next.
@@ -505,7 +505,7 @@ mod tests {
     use crate::scheduler::batch::Op;
     use crate::scheduler::costs::CommandCosts;
     use crate::scheduler::queues::Priority;
-    use crate::scheduler::test_engine::{batch_of, engine, enqueue, queue, queues};
+    use crate::scheduler::test_engine::{batch_of, complete_one, engine, enqueue, queue, queues};
     use crate::scheduler::wait::Caller;
     use fencepost_sync::{Clock, Slot};
     use std::cell::RefCell;
@@ -690,10 +690,7 @@ mod tests {
         drop(state);
         let middle = planned.after.expect("the planning leaves commands for later");
         for _ in 0..at_once {
-            engine.submit_one(0);
-            while engine.lock().lanes[0].timeline.in_flight() > 0 {
-                engine.poll_lane(0);
-            }
+            complete_one(&engine);
             let mut state = engine.lock();
             let left = state.lanes[0].ready_len();
             state.plan_target(target, &mut planned);

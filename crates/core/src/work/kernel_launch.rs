@@ -313,21 +313,21 @@ pub(crate) struct LatePipeline {
 }
 
 /// A function that compiles a pipeline.
-type Compile = Box<dyn FnOnce() -> Result<Pipeline> + Send>;
+type CompileFn = Box<dyn FnOnce() -> Result<Pipeline> + Send>;
 
 /// A function that receives the result of a compilation.
 type AfterCompile = Box<dyn FnOnce(Result<()>) + Send>;
 
 struct LateProgress {
     /// Function that compiles; `None` once a thread has begun.
-    compile: Option<Compile>,
+    compile: Option<CompileFn>,
     /// Functions to call when the compilation ends.
     after: Vec<AfterCompile>,
 }
 
 impl LatePipeline {
     /// Returns a late pipeline that `compile` will compile. `compile` must not panic.
-    pub(crate) fn new(compile: Compile) -> Arc<Self> {
+    pub(crate) fn new(compile: CompileFn) -> Arc<Self> {
         let progress = LateProgress { compile: Some(compile), after: Vec::new() };
         Arc::new(Self { made: OnceLock::new(), progress: Mutex::new(progress), ended: Condvar::new() })
     }
@@ -388,6 +388,10 @@ impl LatePipeline {
 
 /// Pipeline of a device recorder. Every launch reads it. Unlike a value in an `Arc<dyn Any>`, the box is at a fixed
 /// offset.
+///
+/// The type is erased, as it is for a native buffer: the adapter chooses the graphics interface at run time, and only
+/// the recorder, in a room above this one, is generic over it. An enum would have a variant for each interface, and a
+/// function of each interface to get its own variant.
 pub(crate) struct DevicePipeline(Box<dyn Any + Send + Sync>);
 
 impl DevicePipeline {
@@ -421,7 +425,7 @@ impl Recipe<'_> {
     }
 
     /// Compiles one of a recorder's own kernels. `text` is the contents of the file with the name of the entry point.
-    pub(crate) fn own<T>(
+    pub(crate) fn compile_own<T>(
         entry: &str,
         text: &'static str,
         compile: impl FnOnce(&Recipe<'_>) -> Result<T>,

@@ -202,7 +202,7 @@ impl Step {
     pub(crate) fn is_own(&self) -> bool {
         match &self.work {
             Work::Nothing => false,
-            Work::Read { slot, .. } => slot.late().is_none(),
+            Work::Read { slot, .. } => slot.saving_batch().is_none(),
             _ => true,
         }
     }
@@ -246,7 +246,7 @@ impl Span {
     }
 
     /// Moves the span to other bytes.
-    pub(crate) fn place(&mut self, block: &Arc<Block>, offset: u64) {
+    pub(crate) fn move_to(&mut self, block: &Arc<Block>, offset: u64) {
         self.block = block.clone();
         self.offset = offset;
     }

@@ -58,12 +58,12 @@ impl TimeSlot {
     }
 
     /// Stores the queries of the two ticks.
-    pub(crate) fn note(&self, start: TickAt, end: TickAt) {
+    pub(crate) fn set_queries(&self, start: TickAt, end: TickAt) {
         *lock(&self.location) = Some(TimeLocation::Pages { start, end });
     }
 
     /// Makes the slot report the time from the start of one command to the end of another.
-    pub(crate) fn span(&self, first: &Arc<TimeSlot>, last: &Arc<TimeSlot>) {
+    pub(crate) fn set_span(&self, first: &Arc<TimeSlot>, last: &Arc<TimeSlot>) {
         *lock(&self.location) = Some(TimeLocation::Span { first: first.clone(), last: last.clone() });
     }
 
@@ -134,7 +134,7 @@ impl TickPage {
     /// Copies all results out, and drops the staging memory.
     fn fetch(&self) -> Result<Box<[u64]>, Lost> {
         let mut bytes = vec![0; self.queries as usize * Self::BYTES_A_QUERY];
-        match self.read.place() {
+        match self.read.state() {
             ReadState::Staged(from) => from.copy_out(&mut bytes)?,
             _ => return Err(Lost { reason: "the timestamps were never read back".into() }),
         }
@@ -165,19 +165,19 @@ mod tests {
         assert_eq!(times[0].ticks(), Ok(None));
         let page = TickPage::new(read.clone(), 3);
         let at = |query| TickAt { page: page.clone(), query };
-        times[0].note(at(0), at(1));
-        times[1].note(at(0), at(2)); // both commands are on one level and share the first tick
+        times[0].set_queries(at(0), at(1));
+        times[1].set_queries(at(0), at(2)); // both commands are on one level and share the first tick
         let bytes = [5_u64, 7, 8].iter().flat_map(|tick| tick.to_le_bytes()).collect();
         read.set(ReadState::Staged(Arc::new(Bytes(bytes))));
         assert_eq!(times[1].ticks(), Ok(Some(Ticks { start: 5, end: 8 })));
-        assert!(matches!(read.place(), ReadState::Dropped));
+        assert!(matches!(read.state(), ReadState::Dropped));
         assert_eq!(times[0].ticks(), Ok(Some(Ticks { start: 5, end: 7 })));
     }
 
     #[test]
     fn a_span_of_commands_lasts_from_the_first_start_to_the_last_end() {
         let [whole, first, last] = [(); 3].map(|()| Arc::<TimeSlot>::default());
-        whole.span(&first, &last);
+        whole.set_span(&first, &last);
         assert_eq!(whole.ticks(), Ok(None));
         first.set(Ticks { start: 3, end: 4 });
         assert_eq!(whole.ticks(), Ok(None), "the last command is not recorded");

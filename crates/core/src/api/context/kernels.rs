@@ -361,9 +361,9 @@ impl Job {
             compile(&overrides)
         };
         let kernel = match self.verb {
-            None => kernels.get(key, compile),
-            Some(verb) => kernels.get(key.clone().of_verb(verb), || {
-                let kernel = kernels.get(key, compile).map_err(|error| of_verb(error, verb))?;
+            None => kernels.get_or_compile(key, compile),
+            Some(verb) => kernels.get_or_compile(key.clone().of_verb(verb), || {
+                let kernel = kernels.get_or_compile(key, compile).map_err(|error| of_verb(error, verb))?;
                 Ok(Arc::new(kernel.of_verb(verb, engine.new_kernel(&label_of_verb(verb, entry)))))
             }),
         }?;
@@ -506,7 +506,7 @@ fn check_limits(caps: &Caps, interface: &Interface) -> Result<()> {
 }
 
 /// A function that makes a typed or untyped kernel handle for the program.
-type Make<K> = Box<dyn FnOnce(&Owner, Arc<KernelInner>) -> Result<K> + Send>;
+type MakeHandleFn<K> = Box<dyn FnOnce(&Owner, Arc<KernelInner>) -> Result<K> + Send>;
 
 /// Result of a compilation, or the payload of a panic in it.
 type CompileOutcome = std::thread::Result<Result<Arc<KernelInner>>>;
@@ -517,7 +517,7 @@ pub(crate) struct KernelLate<K> {
     job: Arc<Job>,
     /// Slot for the outcome from the compiler thread; `None` if no thread compiles the kernel.
     desk: Option<Arc<CompileSlot>>,
-    make: Option<Make<K>>,
+    make: Option<MakeHandleFn<K>>,
 }
 
 /// The outcome of a compilation, passed from the compiler thread to the pending result.
@@ -557,7 +557,7 @@ impl CompileSlot {
 }
 
 impl<K> KernelLate<K> {
-    pub(crate) fn new(owner: &Owner, job: Job, make: Make<K>) -> Self {
+    pub(crate) fn new(owner: &Owner, job: Job, make: MakeHandleFn<K>) -> Self {
         let job = Arc::new(job);
         let desk = start(owner, &job);
         Self { owner: owner.clone(), job, desk, make: Some(make) }
@@ -709,7 +709,7 @@ mod tests {
                     held.recv().expect("the test goes on");
                     compile(owner.engine(), &source(), ("k", &[]), None, false, false)
                 };
-                owner.kernels().get(job().key(), slow).map(drop).expect("it compiles");
+                owner.kernels().get_or_compile(job().key(), slow).map(drop).expect("it compiles");
             });
             begun.recv().expect("the compiler runs");
             let mut later = ctx.kernel_from_later(source(), "k", &[]);

@@ -118,7 +118,7 @@ impl Context {
         let engine = self.owner.engine();
         let block = engine.checked(device.block_on(&buffer, &label))?;
         let state = engine.lock();
-        state.lost()?;
+        state.check_not_lost()?;
         engine.release_external_blocks(state);
         let storage = Storage::new(block, label, self.owner.clone());
         Ok(DeviceArray::new(ArrayRef { storage, offset: 0, len, dtype: T::DTYPE, followed }, shape))

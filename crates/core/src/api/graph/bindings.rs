@@ -4,7 +4,7 @@
 use crate::api::graph::Graph;
 use crate::api::graph::capture::{Capture, Output, checked};
 use crate::api::graph::edit::{Replacements, check_dispatches};
-use crate::api::graph::spanning::Spanning;
+use crate::api::graph::spanning::SpanningPlan;
 use crate::api::graph::tape::{TapeState, unique};
 use crate::arrays::device_array::{ArrayRef, DeviceArray};
 use crate::arrays::read::ReplayedDownload;
@@ -45,27 +45,27 @@ pub struct Bindings<'g> {
     graph: &'g Graph,
     replacements: Replacements,
     /// Plan with these arrays and values, and its parts if there are several contexts. Made at the first replay.
-    plan: OnceLock<(Arc<GraphPlan>, Option<Arc<Spanning>>)>,
+    plan: OnceLock<(Arc<GraphPlan>, Option<Arc<SpanningPlan>>)>,
 }
 
 /// A graph, or a graph with bindings: the argument of [`replay`](crate::CommandQueue::replay).
 pub trait Replayable: sealed::Prepare {}
 
 /// A graph with the plan of one replay.
-pub struct Prepared<'g> {
+pub struct PreparedReplay<'g> {
     pub(crate) graph: &'g Graph,
     pub(crate) plan: Arc<GraphPlan>,
     /// Parts of the plan, if the graph has several contexts.
-    pub(crate) spanning: Option<Arc<Spanning>>,
+    pub(crate) spanning: Option<Arc<SpanningPlan>>,
 }
 
 pub(crate) mod sealed {
-    use super::Prepared;
+    use super::PreparedReplay;
     use crate::error::Result;
 
     pub trait Prepare {
         /// Returns the plan to replay.
-        fn prepared(&self) -> Result<Prepared<'_>>;
+        fn prepared(&self) -> Result<PreparedReplay<'_>>;
     }
 }
 
@@ -73,24 +73,24 @@ impl Replayable for Graph {}
 impl Replayable for Bindings<'_> {}
 
 impl sealed::Prepare for Graph {
-    fn prepared(&self) -> Result<Prepared<'_>> {
+    fn prepared(&self) -> Result<PreparedReplay<'_>> {
         self.check_bound(&self.plan)?;
-        Ok(Prepared { graph: self, plan: self.plan.clone(), spanning: self.spanning.clone() })
+        Ok(PreparedReplay { graph: self, plan: self.plan.clone(), spanning: self.spanning.clone() })
     }
 }
 
 impl sealed::Prepare for Bindings<'_> {
-    fn prepared(&self) -> Result<Prepared<'_>> {
+    fn prepared(&self) -> Result<PreparedReplay<'_>> {
         let graph = self.graph;
         if let Some((plan, spanning)) = self.plan.get().cloned() {
-            return Ok(Prepared { graph, plan, spanning });
+            return Ok(PreparedReplay { graph, plan, spanning });
         }
         let plan = Arc::new(graph.plan.changed(self.replacements.change())?);
         check_dispatches(graph, &plan, &self.replacements.inputs())?;
         graph.check_bound(&plan)?;
         let spanning = graph.spanning.as_ref().map(|known| known.changed(&graph.plan, &plan)).transpose()?;
         let (plan, spanning) = self.plan.get_or_init(|| (plan, spanning.map(Arc::new))).clone();
-        Ok(Prepared { graph, plan, spanning })
+        Ok(PreparedReplay { graph, plan, spanning })
     }
 }
 
@@ -315,7 +315,7 @@ impl Capture {
         array: &DeviceArray<T, D>,
     ) -> Result<DeviceArray<T, D>> {
         let at = Location::caller();
-        self.own(&array.array)?;
+        self.check_own_array(&array.array)?;
         let captured = self.place();
         captured.not_in_body("input", at, DECLARED_OUTSIDE)?;
         captured.lease(array.array.storage.block(), at)?;

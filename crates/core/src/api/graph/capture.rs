@@ -204,10 +204,10 @@ impl Capture {
         array: &DeviceArray<T, D>,
     ) -> Result<Output<T>> {
         let at = Location::caller();
-        self.queue.own(&array.array)?;
+        self.queue.check_own_array(&array.array)?;
         let captured = self.place();
         captured.not_in_body("read_as", at, "read the array after the condition or the loop")?;
-        let maker = self.queue.by(CommandKind::Read)?;
+        let maker = self.queue.array_ops(CommandKind::Read)?;
         let full;
         let whole = if array.frame().is_full() {
             &array.array
@@ -271,21 +271,21 @@ pub(crate) type HostCall = Arc<HostFunction>;
 /// A host callback with the line that captured it.
 pub(crate) struct HostFunction {
     at: &'static Location<'static>,
-    function: Mutex<Function>,
+    state: Mutex<CallState>,
     /// Notified when a call has ended.
     ended: Condvar,
 }
 
-/// The function of a host callback. A caller takes it out for the call, so that no lock is held while it runs.
-enum Function {
+/// State of a host callback. A caller takes the function out for the call, so that no lock is held while it runs.
+enum CallState {
     Idle(Box<dyn FnMut() + Send>),
     RunsOn(ThreadId),
 }
 
 impl HostFunction {
     pub(crate) fn new(f: impl FnMut() + Send + 'static, at: &'static Location<'static>) -> HostCall {
-        let function = Mutex::new(Function::Idle(Box::new(f)));
-        Arc::new(Self { at, function, ended: Condvar::new() })
+        let state = Mutex::new(CallState::Idle(Box::new(f)));
+        Arc::new(Self { at, state, ended: Condvar::new() })
     }
 
     /// Calls the function. Later replays call it again, even after a panic. Calls never overlap.
@@ -299,7 +299,7 @@ impl HostFunction {
             Some(mut function) => {
                 assert_unlocked("a host callback in a graph");
                 let panic = catch_unwind(AssertUnwindSafe(&mut *function)).err();
-                *lock(&self.function) = Function::Idle(function);
+                *lock(&self.state) = CallState::Idle(function);
                 self.ended.notify_all();
                 panic.map(panic_text)
             }
@@ -317,17 +317,17 @@ impl HostFunction {
     /// this thread.
     fn take(&self) -> Option<Box<dyn FnMut() + Send>> {
         let here = std::thread::current().id();
-        let mut state = lock(&self.function);
+        let mut state = lock(&self.state);
         loop {
             match *state {
-                Function::Idle(_) => break,
-                Function::RunsOn(thread) if thread == here => return None,
-                Function::RunsOn(_) => state = sleep(&self.ended, state),
+                CallState::Idle(_) => break,
+                CallState::RunsOn(thread) if thread == here => return None,
+                CallState::RunsOn(_) => state = sleep(&self.ended, state),
             }
         }
-        match std::mem::replace(&mut *state, Function::RunsOn(here)) {
-            Function::Idle(function) => Some(function),
-            Function::RunsOn(_) => None,
+        match std::mem::replace(&mut *state, CallState::RunsOn(here)) {
+            CallState::Idle(function) => Some(function),
+            CallState::RunsOn(_) => None,
         }
     }
 }

@@ -298,7 +298,7 @@ impl CommandQueue {
 
     /// Returns the location of a condition in device memory.
     fn condition<T: Condition, const D: usize>(&self, condition: &DeviceArray<T, D>) -> Result<Span> {
-        self.own(&condition.array)?;
+        self.check_own_array(&condition.array)?;
         if condition.len() != 1 {
             let object = format!("condition `{}`", condition.array.label());
             let found = condition.shape().to_vec();
@@ -511,9 +511,9 @@ pub(crate) fn read_of_counters(
     let size = range.end - range.start;
     let src = Span { block: table.words.clone(), offset: range.start, size };
     let work = Work::Read { src, slot: ReadSlot::new() };
-    let what = CommandKind::Read;
     let label = Some("counters of loops".into());
-    (size, Arc::new(NodeCommand { work, what, at, label, output: Some(output), values: <_>::default() }))
+    let unnamed = NodeCommand::new(work, CommandKind::Read, at);
+    (size, Arc::new(NodeCommand { label, output: Some(output), ..unnamed }))
 }
 
 impl Capture {

@@ -8,7 +8,7 @@ use crate::api::graph::capture::checked;
 use crate::api::graph::{Graph, GraphLeases, control_flow};
 use crate::api::grid::{Grid, GridSize};
 use crate::api::queue::CommandQueue;
-use crate::api::queue::launch::{bound, indirect, nothing};
+use crate::api::queue::launch::{bound, indirect, placeholder_array};
 use crate::arrays::device_array::{ArrayRef, DeviceArray};
 use crate::error::{ErrorDetail, Result};
 use crate::memory::block::{Block, BlockId};
@@ -79,7 +79,7 @@ impl Graph {
     /// # Ok::<(), fencepost::Error>(())
     /// ```
     pub fn edit(&mut self) -> Result<GraphEdit<'_>> {
-        self.owner.engine().lock().lost()?;
+        self.owner.engine().lock().check_not_lost()?;
         Ok(GraphEdit {
             graph: self,
             selected: SmallVec::new(),
@@ -276,7 +276,7 @@ impl<'g> GraphEdit<'g> {
         graph.plan = Arc::new(plan);
         // By now the old plan is dropped, unless a replay in flight or another handle uses it. If no other plan shares
         // the node list, the changed nodes are merged into it.
-        Arc::get_mut(&mut graph.plan).into_iter().for_each(|plan| plan.nodes.absorb());
+        Arc::get_mut(&mut graph.plan).into_iter().for_each(|plan| plan.nodes.merge_changes());
         Ok(())
     }
 
@@ -353,7 +353,7 @@ fn bind(
     let kernel = launch.kernel().clone();
     let caps = owner.device().caps();
     let new = if array.len == 0 {
-        let one = nothing(&CommandQueue::shared(owner.clone()), &kernel, at)?;
+        let one = placeholder_array(&CommandQueue::shared(owner.clone()), &kernel, at)?;
         let one = ArrayRef { storage: one.storage, offset: 0, followed: false, ..array.clone() };
         let new = bound(&kernel, at, &one, caps)?;
         arrays.push(one);

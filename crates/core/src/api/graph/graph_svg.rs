@@ -177,7 +177,7 @@ impl<'v> Drawing<'v> {
             is_next && path.contains(&edge.from) && path.contains(&edge.to)
         };
         let routes = Route::all(self.view, edges, |at| self.place(at));
-        let mut drawn: Vec<(&ViewEdge, &Line)> = edges.iter().zip(&routes).collect();
+        let mut drawn: Vec<(&ViewEdge, &EdgePaths)> = edges.iter().zip(&routes).collect();
         drawn.sort_by_key(|(edge, _)| (on_path(edge), edge.barrier));
         for (edge, line) in drawn {
             let mut class = String::from("edge");
@@ -324,7 +324,7 @@ const ARROW: f64 = 7.0;
 const TRACKS: usize = 5;
 
 /// SVG paths of an edge and of its head.
-pub(crate) struct Line {
+pub(crate) struct EdgePaths {
     pub(crate) path: String,
     pub(crate) head: String,
 }
@@ -339,7 +339,11 @@ pub(crate) struct Route {
 
 impl Route {
     /// Returns the lines of the edges. `place` returns the left, top, right and bottom end of a box.
-    pub(crate) fn all(view: &GraphView, edges: &[ViewEdge], place: impl Fn(u32) -> [f64; 4]) -> Vec<Line> {
+    pub(crate) fn all(
+        view: &GraphView,
+        edges: &[ViewEdge],
+        place: impl Fn(u32) -> [f64; 4],
+    ) -> Vec<EdgePaths> {
         let leaving = places(view, edges, |edge| [edge.from, edge.to]);
         let arriving = places(view, edges, |edge| [edge.to, edge.from]);
         let mut tracks: HashMap<i64, usize> = HashMap::new();
@@ -362,7 +366,7 @@ impl Route {
         edges.iter().enumerate().map(line).collect()
     }
 
-    fn line(&self) -> Line {
+    fn line(&self) -> EdgePaths {
         let ([x, y], [tip, end]) = (self.from, self.to);
         let last = tip - ARROW + 1.0;
         let path = match self.detour {
@@ -388,7 +392,7 @@ impl Route {
             }
         };
         let head = format!("M{tip:.1} {end:.1}l-{ARROW} -3.5v7z");
-        Line { path, head }
+        EdgePaths { path, head }
     }
 }
 

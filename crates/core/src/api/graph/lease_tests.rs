@@ -12,11 +12,7 @@ const SIZE: u64 = 256;
 
 /// Returns a context, and an array of it.
 fn context() -> (Context, CommandQueue, DeviceArray<u32>) {
-    let ctx = Context::simulated(SimulatorOptions {
-        threads: false,
-        memory: 1 << 24,
-        ..SimulatorOptions::default()
-    });
+    let ctx = Context::simulated(SimulatorOptions::default().threads(false).memory(1 << 24));
     let queue = ctx.queue("main");
     let x = ctx.zeros([64]).expect("there is memory");
     (ctx, queue, x)

@@ -38,8 +38,8 @@ use crate::work::step::{Pattern, Span, Work};
 use fencepost_graph_file::container::{HEADER, length};
 use fencepost_graph_file::{
     BlockContents, BoundValue, DecodedFile, FileAxis, FileBlock, FileCommand, FileFault, FileGate, FileInput,
-    FileKernel, FileLaunch, FileOutput, FilePattern, FileRange, FileRegion, FileTest, FileValue, FileWork,
-    GraphFile, MOST_DISPATCHES, Ring, check_gate_order, decode,
+    FileKernel, FileLaunch, FileOutput, FileRange, FileRegion, FileTest, FileValue, FileWork, GraphFile,
+    MOST_DISPATCHES, Ring, check_gate_order, decode,
 };
 use fencepost_kernels::{ArgumentSlot, Binding, DType, ShaderSource, Value, plain_file};
 use fencepost_sync::Slot;
@@ -634,7 +634,9 @@ impl Loader<'_> {
             FileWork::Launch(launch) => Work::Launch(self.launch(launch)),
             FileWork::Copy { src, dst } => Work::Copy { src: self.span(src), dst: self.span(dst) },
             FileWork::Fill { dst, pattern } => {
-                Work::Fill { dst: self.span(dst), pattern: fill_pattern(pattern) }
+                let pattern = Pattern::of(pattern.bytes());
+                let pattern = pattern.expect("bug: a pattern of a file has another number of bytes");
+                Work::Fill { dst: self.span(dst), pattern }
             }
             FileWork::Upload { dst, bytes } => {
                 let fill = &mut |staging: &mut [u8]| staging[..bytes.len()].copy_from_slice(bytes);
@@ -694,9 +696,4 @@ pub(super) fn gate_test(test: FileTest, past: u32) -> GateTest {
         FileTest::SignedAbove => GateTest::SignedAbove(past),
         FileTest::Never => GateTest::Never,
     }
-}
-
-/// Returns the pattern of a fill in a file.
-fn fill_pattern(pattern: &FilePattern) -> Pattern {
-    Pattern::of(pattern.bytes()).expect("bug: a pattern of a file has another number of bytes")
 }

@@ -3,9 +3,9 @@
 //! On a device without pinned memory, a pinned array is ordinary memory. A captured upload from it is then copied
 //! whenever a replay is enqueued, and a captured download to it is read as an output of each replay.
 
-use crate::api::graph::bindings::{GraphOutput, Prepared, Replayable};
+use crate::api::graph::bindings::{GraphOutput, PreparedReplay, Replayable};
 use crate::api::graph::capture::{HostCall, Output};
-use crate::api::graph::spanning::{FarRuns, ReplayedGraph, wrong_queue};
+use crate::api::graph::spanning::{PartRuns, ReplayedGraph, wrong_queue};
 use crate::api::graph::tape::{CapturedQueue, unique};
 use crate::api::graph::{GraphInner, spanning};
 use crate::api::queue::CommandQueue;
@@ -32,7 +32,7 @@ use fencepost_sync::prim::lock;
 use fencepost_sync::{Point, Stamp};
 use std::fmt;
 use std::panic::Location;
-use std::sync::{Arc, OnceLock, Weak};
+use std::sync::{Arc, Weak};
 
 /// One replay of a graph. The host and other queues can wait for its [event](Self::event), and its outputs can be read.
 /// A clone is a cheap handle.
@@ -51,7 +51,7 @@ struct ReplayInner {
     past: Arc<PointHistory>,
     event: Event,
     /// Runs of the parts, if the graph has several contexts. In that case `run` has neither outputs nor times.
-    far: Option<FarRuns>,
+    far: Option<PartRuns>,
 }
 
 impl Drop for ReplayInner {
@@ -122,8 +122,8 @@ impl CommandQueue {
         self.enqueue_prepared(graph.prepared()?, Location::caller())
     }
 
-    fn enqueue_prepared(&self, what: Prepared<'_>, at: &'static Location<'static>) -> Result<Replay> {
-        let Prepared { graph, plan, spanning } = what;
+    fn enqueue_prepared(&self, what: PreparedReplay<'_>, at: &'static Location<'static>) -> Result<Replay> {
+        let PreparedReplay { graph, plan, spanning } = what;
         if spanning.is_some() && self.captured_queue().is_none() && !self.owner().is(&graph.owner) {
             return Err(wrong_queue(graph.label()));
         }
@@ -131,14 +131,14 @@ impl CommandQueue {
         let outputs = graph.inner.outputs.iter().map(|_| ReadSlot::new()).collect();
         if let Some(captured) = self.captured_queue() {
             captured.include(graph, &plan, at)?;
-            let run = Arc::new(GraphRun { plan, outputs, uploads: Vec::new(), times: OnceLock::new(), at });
+            let run = GraphRun::new(plan, outputs, Vec::new(), at);
             return Ok(Replay::inside_capture(self, &graph.inner, run));
         }
         let engine = self.owner().engine();
         engine.check_process()?;
         // In a graph of several contexts, each part stages its own uploads.
         let uploads = if spanning.is_some() { Vec::new() } else { engine.stage_uploads(&plan)? };
-        let run = Arc::new(GraphRun { plan, outputs, uploads, times: OnceLock::new(), at });
+        let run = GraphRun::new(plan, outputs, uploads, at);
         let by = Admission { slot: self.slot()?, what: CommandKind::Replay(graph.inner.name.0), at };
         let (before, point, past, far) = match &spanning {
             None => {
@@ -307,7 +307,7 @@ impl Replay {
         let place = self.inner.place_of(at);
         let engine = place.owner.engine().clone();
         let state = engine.lock();
-        state.lost()?;
+        state.check_not_lost()?;
         engine.submit_up_to(state, place.point, Caller::Waits);
         Ok(place.read(len, self.clone()))
     }
@@ -362,7 +362,7 @@ impl Replay {
 
 /// Returns the event of a timed marker of a graph of several contexts. The event belongs to the marker's context, and
 /// completes with the part that contains the marker.
-fn far_event(far: &FarRuns, node: u32) -> Event {
+fn far_event(far: &PartRuns, node: u32) -> Event {
     let (part, at) = far.spanning.part_of_node(node).expect("bug: a marker is in no part");
     let run = far.runs[part].as_ref().expect("bug: a part with nodes has no run");
     let (point, past) = run.end.clone().expect("bug: a part with a timed marker has no end");

@@ -1,24 +1,21 @@
 //! Graphs as files: the graph becomes plain data, which the codec encodes. A file can also contain the contents of
 //! arrays.
 
+use crate::api::display::read_now;
 use crate::api::graph::Graph;
 use crate::api::graph::loading::gate_test;
 use crate::api::queue::transfer::ArrayOps;
-use crate::error::{CommandKind, Error, ErrorDetail, Result};
+use crate::error::{Error, ErrorDetail, Result};
 use crate::memory::block::{Block, BlockId, Heap};
 use crate::memory::staging::Payload;
 use crate::runtime::owner::Owner;
-use crate::runtime::pending::late;
-use crate::scheduler::ordering::Admission;
-use crate::scheduler::queues::Priority;
-use crate::scheduler::wait::Caller;
 use crate::work::graph::control::{Gate, GateTest};
 use crate::work::graph::names::interface_hash;
 use crate::work::graph::nodes::{CommandPart, GraphNode, NodeCommand};
 use crate::work::graph::order::MissingOrder;
 use crate::work::kernel_launch::{KernelInner, Launch};
 use crate::work::region_copy::{RegionCopy, RowAxis};
-use crate::work::step::{Pattern, Span, Work};
+use crate::work::step::{Span, Work};
 use fencepost_graph_file::{
     ALIGNMENT, BlockContents, BoundValue, FileAxis, FileBlock, FileCommand, FileCounter, FileElement,
     FileGate, FileInput, FileKernel, FileLaunch, FileLoop, FileNode, FileOutput, FilePattern, FileRange,
@@ -337,7 +334,9 @@ impl<'g> Saver<'g> {
                 FileWork::Copy { src: self.range(saved, Source, src), dst: self.range(saved, Target, dst) }
             }
             Work::Fill { dst, pattern } => {
-                FileWork::Fill { dst: self.range(saved, Target, dst), pattern: file_pattern(pattern) }
+                let pattern = FilePattern::of(pattern.bytes());
+                let pattern = pattern.expect("bug: a pattern has another number of bytes");
+                FileWork::Fill { dst: self.range(saved, Target, dst), pattern }
             }
             Work::Upload { src: Payload::Kept(kept), dst } => {
                 let mut bytes = kept.bytes.to_vec();
@@ -536,11 +535,6 @@ fn file_test(test: GateTest) -> FileTest {
     }
 }
 
-/// Returns the pattern of a fill, for a file.
-fn file_pattern(pattern: &Pattern) -> FilePattern {
-    FilePattern::of(pattern.bytes()).expect("bug: a pattern has another number of bytes")
-}
-
 /// Returns the reason why a transfer of a pinned array cannot be saved.
 fn uses_pinned(label: &str) -> String {
     format!("it uses pinned array `{label}`, which the program refills: upload from memory")
@@ -551,26 +545,15 @@ fn uses_pinned(label: &str) -> String {
 ///
 /// # Errors
 /// Returns the error of the last command that wrote some of the bytes, if it has failed.
-pub(super) fn read_block(
+fn read_block(
     owner: &Owner,
     block: &Arc<Block>,
     size: u64,
     at: &'static Location<'static>,
 ) -> Result<Vec<u8>> {
-    let engine = owner.engine();
-    let slot = engine.helper("the save of a graph", Priority::Normal)?;
-    engine.wait_for_all(slot, at);
-    let by = Admission { slot, what: CommandKind::Inspect, at };
     let span = Span { block: block.clone(), offset: 0, size };
     let words = (size / 4) as usize;
-    let writers = engine.last_writers(span.clone());
-    let reader = ArrayOps { owner, by, captured: None };
-    let reading = reader.read_words::<u32>(span, words).and_then(|reading| {
-        engine.flush(slot, Caller::Waits)?;
-        Ok(reading)
-    });
-    engine.release_helper(slot);
-    let read = late(reading?).wait()?;
-    engine.check_written(&writers)?;
+    let read = |ops: &ArrayOps<'_>| ops.read_words::<u32>(span.clone(), words);
+    let read = read_now(owner, "the save of a graph", at, span.clone(), read)?;
     Ok(bytemuck::cast_slice(&read).to_vec())
 }

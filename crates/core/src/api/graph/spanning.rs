@@ -33,10 +33,10 @@ use crate::work::graph::run::{GraphRun, GraphStep};
 use fencepost_sync::{Point, Slot, Stamp};
 use rustc_hash::FxHashMap;
 use std::panic::Location;
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 
 /// Parts of a graph of several contexts, for one plan of the graph.
-pub(crate) struct Spanning {
+pub(crate) struct SpanningPlan {
     pub(crate) shape: Arc<SpanningShape>,
     pub(crate) partition: Arc<Partition>,
     pub(crate) parts: Vec<ContextPart>,
@@ -103,7 +103,7 @@ impl SpanningShape {
     }
 }
 
-impl Spanning {
+impl SpanningPlan {
     /// Makes the parts of a plan.
     pub(crate) fn new(shape: Arc<SpanningShape>, whole: &GraphPlan) -> Result<Self> {
         let orders: Vec<Arc<GraphOrder>> =
@@ -213,8 +213,8 @@ fn nodes_part(owner: &Owner, whole: &GraphPlan, nodes: &[u32], missing: MissingO
 }
 
 /// The runs of all parts in one replay.
-pub(crate) struct FarRuns {
-    pub(crate) spanning: Arc<Spanning>,
+pub(crate) struct PartRuns {
+    pub(crate) spanning: Arc<SpanningPlan>,
     /// Run of each part that consists of nodes.
     pub(crate) runs: Vec<Option<PartRun>>,
 }
@@ -230,7 +230,7 @@ pub(crate) struct PartRun {
 
 /// A graph that is being replayed.
 pub(crate) struct ReplayedGraph<'g> {
-    pub(crate) spanning: &'g Arc<Spanning>,
+    pub(crate) spanning: &'g Arc<SpanningPlan>,
     pub(crate) whole: &'g GraphPlan,
     /// Turns of this graph and of its nested graphs, in the first context.
     pub(crate) turns: Vec<&'g Arc<ReplayTurn>>,
@@ -307,7 +307,7 @@ pub(crate) fn enqueue(
     graph: &ReplayedGraph<'_>,
     by: Admission,
     calls: Vec<Callback>,
-) -> Result<(Stamp, Point, Arc<PointHistory>, FarRuns)> {
+) -> Result<(Stamp, Point, Arc<PointHistory>, PartRuns)> {
     drop(graph.spanning.shape.owners[0].engine().lock_with_room(by.slot)?);
     let mut builder = ReplayBuilder::new(graph, by)?;
     builder.add_all(calls)?;
@@ -316,7 +316,7 @@ pub(crate) fn enqueue(
     let (point, past) = builder.marked(end);
     let before = builder.starts.first().map_or(point.stamp, |&start| builder.marked(start).0.stamp);
     let runs = builder.connect();
-    Ok((before, point, past, FarRuns { spanning: graph.spanning.clone(), runs }))
+    Ok((before, point, past, PartRuns { spanning: graph.spanning.clone(), runs }))
 }
 
 impl<'g> ReplayBuilder<'g> {
@@ -399,7 +399,7 @@ impl<'g> ReplayBuilder<'g> {
                 let at = self.graph.at;
                 let has_results = !outputs.is_empty() || !plan.timed_markers.is_empty();
                 let uploads = self.queues[context].owner.engine().stage_uploads(&plan)?;
-                let run = Arc::new(GraphRun { plan, outputs: slots, uploads, times: OnceLock::new(), at });
+                let run = GraphRun::new(plan, slots, uploads, at);
                 let step = GraphStep { run: run.clone(), segment: Some(0) };
                 own_run = Some(PartRun { run, owner: self.queues[context].owner.clone(), end: None });
                 (self.push(context, PartCommand::Nodes(step)), has_results)
@@ -525,7 +525,7 @@ fn last(stamps: &[Stamp]) -> Stamp {
     stamps.last().copied().unwrap_or(Stamp(0))
 }
 
-impl FarRuns {
+impl PartRuns {
     /// Returns the run that reads an output, and the slot of the output.
     pub(crate) fn output(&self, output: usize) -> Option<(&PartRun, &Arc<ReadSlot>)> {
         let (part, at) = self.spanning.part_of_output(output as u32)?;

@@ -24,7 +24,7 @@ impl CommandQueue {
     /// [`ErrorDetail::Padding`](crate::ErrorDetail::Padding) or the queue's own error.
     #[track_caller]
     pub fn zeros<T: Element, const D: usize>(&self, shape: impl Into<Shape<D>>) -> Result<DeviceArray<T, D>> {
-        self.by(CommandKind::Fill)?.zeros(shape.into())
+        self.array_ops(CommandKind::Fill)?.zeros(shape.into())
     }
 
     /// *Enqueues* the making of an array whose elements are all `value`, in this queue's order.
@@ -37,7 +37,7 @@ impl CommandQueue {
         shape: impl Into<Shape<D>>,
         value: T,
     ) -> Result<DeviceArray<T, D>> {
-        self.by(CommandKind::Fill)?.full(shape.into(), value)
+        self.array_ops(CommandKind::Fill)?.full(shape.into(), value)
     }
 
     /// *Enqueues* an array with the elements of a slice, which is copied at the call, in this queue's order.
@@ -46,7 +46,7 @@ impl CommandQueue {
     /// Returns the errors of [`zeros`](Self::zeros).
     #[track_caller]
     pub fn array<T: Element>(&self, elements: &[T]) -> Result<DeviceArray<T>> {
-        self.by(CommandKind::Upload)?.array(elements)
+        self.array_ops(CommandKind::Upload)?.array(elements)
     }
 
     /// *Returns* an array with unspecified elements, for use in this queue's order.
@@ -55,7 +55,7 @@ impl CommandQueue {
     /// Returns the errors of [`zeros`](Self::zeros).
     #[track_caller]
     pub fn empty<T: Element, const D: usize>(&self, shape: impl Into<Shape<D>>) -> Result<DeviceArray<T, D>> {
-        self.by(CommandKind::Fill)?.empty(shape.into())
+        self.array_ops(CommandKind::Fill)?.empty(shape.into())
     }
 }
 

@@ -225,7 +225,7 @@ impl CommandQueue {
         const { assert!(F::NEXT.is_empty(), "`launch_all` launches several entry points, `call` does not") };
         self.not_captured("call", CALL_IN_CAPTURE)?;
         same_context(self.owner(), &kernel.owner, || format!("kernel `{}`", kernel.inner.name))?;
-        let maker = self.by(CommandKind::Launch(kernel.inner.id))?;
+        let maker = self.array_ops(CommandKind::Launch(kernel.inner.id))?;
         let value = maker.memory::<F::Value, 1>([1].into())?;
         let mut gathers = arguments(self, kernel, &args);
         gathers.iter_mut().for_each(|gather| gather.buffer(&value));

@@ -172,7 +172,7 @@ impl CommandQueue {
             let kernel = launch.kernel().clone();
             for bound in launch.bindings.iter_mut().filter(|bound| bound.is_nothing()) {
                 let at = bound.at as usize;
-                let array = nothing(self, &kernel, at)?;
+                let array = placeholder_array(self, &kernel, at)?;
                 let Binding { used, stride, .. } = kernel.interface.bindings[at];
                 let block = array.storage.block().clone();
                 let size = element_size(stride);
@@ -468,10 +468,10 @@ fn foreign(kernel: &KernelInner, at: usize, object: String) -> Error {
 /// bytes at the array's own place may belong to another array, or hold writes of an earlier launch.
 #[cold]
 #[track_caller]
-pub(crate) fn nothing(queue: &CommandQueue, kernel: &KernelInner, at: usize) -> Result<ArrayRef> {
+pub(crate) fn placeholder_array(queue: &CommandQueue, kernel: &KernelInner, at: usize) -> Result<ArrayRef> {
     let stride = kernel.interface.bindings[at].stride.max(4);
     let words = [stride.div_ceil(4) as usize];
-    let maker = queue.by(CommandKind::Fill)?;
+    let maker = queue.array_ops(CommandKind::Fill)?;
     Ok(maker.cleared(maker.memory::<u32, 1>(words.into())?)?.array)
 }
 
@@ -750,13 +750,8 @@ mod tests {
         let kernel = ctx.kernel_from(text, "k").expect("it is right");
         let x = queue.full([16], 1_u32).expect("nothing has failed");
         let none = x.slice(16..16).expect("it is empty");
-        let enqueued = || {
-            ctx.owner
-                .engine()
-                .lock()
-                .queue(queue.slot().expect("it is no capture"))
-                .end(queue.slot().expect("it is no capture"))
-        };
+        let slot = queue.slot().expect("it is no capture");
+        let enqueued = || ctx.owner.engine().lock().queue(slot).end(slot);
         let before = enqueued();
         let launch = |queue: &CommandQueue, end: usize, grid: Grid<'_>| {
             let mut all = x.slice(0..2).expect("two");

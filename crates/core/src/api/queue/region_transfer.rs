@@ -128,7 +128,7 @@ impl ArrayOps<'_> {
     }
 
     /// Fills an array with copies of one staged element.
-    pub(crate) fn spread(&self, array: &ArrayRef, element: &[u8]) -> Result<()> {
+    pub(crate) fn fill_with_staged(&self, array: &ArrayRef, element: &[u8]) -> Result<()> {
         array.words()?;
         if array.len == 0 {
             return Ok(());
@@ -341,9 +341,9 @@ impl CommandQueue {
         dst: &mut DeviceArray<T, D>,
         to: impl Into<Region>,
     ) -> Result<()> {
-        self.own(&dst.array)?;
+        self.check_own_array(&dst.array)?;
         let part = dst.part(to)?;
-        let maker = self.by(CommandKind::Upload)?;
+        let maker = self.array_ops(CommandKind::Upload)?;
         src.source(&mut |source| maker.upload_to_part(source, &part))
     }
 
@@ -398,10 +398,10 @@ impl CommandQueue {
         from: impl Into<Region>,
         dst: &mut HostArray<T, Download, E>,
     ) -> Result<()> {
-        self.own(&src.array)?;
+        self.check_own_array(&src.array)?;
         dst.check_owner(self.owner())?;
         let part = src.part(from)?;
-        let maker = self.by(CommandKind::Download)?;
+        let maker = self.array_ops(CommandKind::Download)?;
         maker.check_host_read(src.array.storage.block())?;
         maker.download_from_part(&part, dst)
     }

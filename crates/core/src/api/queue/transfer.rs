@@ -67,7 +67,7 @@ impl ArrayOps<'_> {
     pub(crate) fn fill(&self, array: &ArrayRef, element: &[u8]) -> Result<()> {
         match Pattern::of(element) {
             Some(pattern) => self.fill_pattern(array, pattern),
-            None => self.spread(array, element),
+            None => self.fill_with_staged(array, element),
         }
     }
 
@@ -302,7 +302,7 @@ pub(crate) fn same_shape(object: &str, found: &[usize], expected: &[usize]) -> R
 
 impl CommandQueue {
     #[track_caller]
-    pub(crate) fn by(&self, what: CommandKind) -> Result<ArrayOps<'_>> {
+    pub(crate) fn array_ops(&self, what: CommandKind) -> Result<ArrayOps<'_>> {
         let (at, captured) = (Location::caller(), self.captured_queue());
         let slot = match captured {
             None => self.slot()?,
@@ -314,7 +314,7 @@ impl CommandQueue {
         Ok(ArrayOps { owner: self.owner(), by: Admission { slot, what, at }, captured })
     }
 
-    pub(crate) fn own(&self, array: &ArrayRef) -> Result<()> {
+    pub(crate) fn check_own_array(&self, array: &ArrayRef) -> Result<()> {
         same_context(self.owner(), &array.storage.owner, || format!("array `{}`", array.storage.label()))
     }
 
@@ -327,7 +327,7 @@ impl CommandQueue {
         target: &Owner,
         copy: impl FnOnce(&ArrayOps<'_>) -> Result<()>,
     ) -> Result<()> {
-        let maker = self.by(CommandKind::Copy)?;
+        let maker = self.array_ops(CommandKind::Copy)?;
         if [source, target].iter().any(|side| side.is(self.owner())) {
             return copy(&maker);
         }
@@ -336,7 +336,7 @@ impl CommandQueue {
             copy(&ArrayOps { owner: target, by: maker.by, captured: Some(&side) })?;
             return captured.wait(&side.point("copy", maker.by.at)?, maker.by.at);
         }
-        context_copy::elsewhere((self.owner(), maker.by), target, |by| {
+        context_copy::enqueue_elsewhere((self.owner(), maker.by), target, |by| {
             copy(&ArrayOps { owner: target, by, captured: None })
         })
     }
@@ -358,8 +358,8 @@ impl CommandQueue {
     /// ```
     #[track_caller]
     pub fn fill<T: Element, const D: usize>(&self, array: &mut DeviceArray<T, D>, value: T) -> Result<()> {
-        self.own(&array.array)?;
-        self.by(CommandKind::Fill)?.fill(&array.array, bytemuck::bytes_of(&value))
+        self.check_own_array(&array.array)?;
+        self.array_ops(CommandKind::Fill)?.fill(&array.array, bytemuck::bytes_of(&value))
     }
 
     /// *Enqueues* a copy of host elements into device memory. Ordinary memory is copied at the call. The device reads a
@@ -386,8 +386,8 @@ impl CommandQueue {
         src: &(impl Source<T> + ?Sized),
         dst: &mut DeviceArray<T, D>,
     ) -> Result<()> {
-        self.own(&dst.array)?;
-        let maker = self.by(CommandKind::Upload)?;
+        self.check_own_array(&dst.array)?;
+        let maker = self.array_ops(CommandKind::Upload)?;
         src.source(&mut |source| match source {
             SourceRef::Host(host) => maker.upload_host(host, dst),
             SourceRef::Slice(slice) if dst.frame().is_full() => {
@@ -419,9 +419,9 @@ impl CommandQueue {
         src: &DeviceArray<T, D>,
         dst: &mut HostArray<T, Download, E>,
     ) -> Result<()> {
-        self.own(&src.array)?;
+        self.check_own_array(&src.array)?;
         dst.check_owner(self.owner())?;
-        let maker = self.by(CommandKind::Download)?;
+        let maker = self.array_ops(CommandKind::Download)?;
         maker.check_host_read(src.array.storage.block())?;
         if !dst.frame().has_same_layout(src.frame()) {
             return maker.download_from_part(&src.all(), dst);
@@ -467,8 +467,8 @@ impl CommandQueue {
         read: impl FnOnce(&ArrayOps<'_>) -> Result<Reading<T>>,
     ) -> Result<Reading<T>> {
         self.not_captured(call, READ_IN_CAPTURE)?;
-        let maker = self.by(CommandKind::Read)?;
-        self.own(array)?;
+        let maker = self.array_ops(CommandKind::Read)?;
+        self.check_own_array(array)?;
         let reading = read(&maker)?;
         self.owner().engine().flush(maker.by.slot, Caller::Waits)?;
         Ok(reading)

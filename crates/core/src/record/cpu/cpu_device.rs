@@ -53,6 +53,9 @@ pub(crate) struct CpuDevice {
     pub(super) failed: Arc<FailedSteps>,
     /// Host functions that replace shader entry points.
     kernels: Mutex<HashMap<String, Arc<dyn HostKernel>>>,
+    /// Number of calls of `tick`.
+    #[cfg(test)]
+    pub(crate) ticks: std::sync::atomic::AtomicU32,
 }
 
 impl CpuDevice {
@@ -90,6 +93,8 @@ impl CpuDevice {
             allocated: Mutex::default(),
             staging: Arc::default(),
             kernels: Mutex::default(),
+            #[cfg(test)]
+            ticks: <_>::default(),
         }
     }
 
@@ -247,11 +252,13 @@ impl Device for CpuDevice {
     }
 
     fn tick(&self) -> bool {
+        #[cfg(test)]
+        self.ticks.fetch_add(1, std::sync::atomic::Ordering::SeqCst);
         true
     }
 
     fn poll_loss(&self) -> bool {
-        true
+        self.tick()
     }
 
     fn take_failures(&self, last: Stamp) -> Vec<ExecutionFailure> {

@@ -5,7 +5,7 @@
 //! launch.
 
 use crate::device::checks::CheckOptions;
-use crate::device::{CostModel, Device, Failure, Keep, Lane, LaneValue, Recorder};
+use crate::device::{CostModel, Device, Failure, KeptResources, Lane, LaneValue, Recorder};
 use crate::error::{Error, ErrorDetail, Result};
 use crate::memory::allocations::ByteMeter;
 use crate::record::cpu::cpu_device::{CpuDevice, CpuForm, DeviceClock};
@@ -147,7 +147,7 @@ impl Recorder for LaneRecorder {
         steps: &Arc<Vec<Step>>,
         _waits: &[LaneValue], // the device has no other lane
         signal: TimelineValue,
-    ) -> Result<Keep, Failure> {
+    ) -> Result<KeptResources, Failure> {
         let mut state = self.lane.state();
         if let Some(lost) = state.lost.clone() {
             let error = self.device.caps().lost(lost).into();

@@ -7,7 +7,9 @@
 
 use crate::device::checks::{CheckOptions, DeviceNumber};
 use crate::device::wgpu_device::BacklogLimit;
-use crate::device::{CostModel, ExecutionFailure, Failure, Keep, LAUNCH_LIMIT, Lane, LaneValue, Recorder};
+use crate::device::{
+    CostModel, ExecutionFailure, Failure, KeptResources, LAUNCH_LIMIT, Lane, LaneValue, Recorder,
+};
 use crate::error::{Error, ErrorDetail, Result};
 use crate::memory::allocations::ByteMeter;
 use crate::memory::block::BlockId;
@@ -17,7 +19,7 @@ use crate::record::cpu::cpu_device::{CpuDevice, CpuForm, DeviceClock};
 use crate::record::cpu::cpu_work::run_program;
 use crate::record::cpu::cpu_work::{CpuVisitor, RunsLaunches, code_of, run_function};
 use crate::record::cpu::kernel_checks::KernelChecks;
-use crate::record::cpu::run_order::{NextWork, Running, StepPart, TakenWork};
+use crate::record::cpu::run_order::{NextWork, RunningBatch, StepPart, TakenWork};
 use crate::record::walk::{visit, visit_node};
 use crate::work::kernel_launch::Launch;
 use crate::work::step::{HostCode, Step, Work};
@@ -204,7 +206,7 @@ struct ChosenStep {
 
 #[derive(Default)]
 struct CpuLane {
-    batches: VecDeque<Running>,
+    batches: VecDeque<RunningBatch>,
     completed: TimelineValue,
 }
 
@@ -292,14 +294,14 @@ impl Recorder for CpuRecorder {
         steps: &Arc<Vec<Step>>,
         waits: &[LaneValue],
         signal: TimelineValue,
-    ) -> Result<Keep, Failure> {
+    ) -> Result<KeptResources, Failure> {
         if self.rng.f64() < self.refusals {
             let step = self.rng.bool().then(|| self.rng.usize(..steps.len()));
             let object = "a submission".into();
             let message = "refused by `CpuFaults::refusals`".into();
             return Err(Failure { step, error: ErrorDetail::Device { object, message }.into(), lost: false });
         }
-        let running = Running::new(steps, waits, signal);
+        let running = RunningBatch::new(steps, waits, signal);
         lock(&self.devices.lanes).lanes[self.lane].batches.push_back(running);
         Ok(None)
     }
@@ -362,13 +364,13 @@ impl CpuLanes {
     fn choices(&self, lane: usize) -> usize {
         let front = self.lanes[lane].batches.front();
         let passed = |wait: &LaneValue| self.lanes[wait.lane].completed >= wait.value;
-        front.filter(|running| running.waits.iter().all(passed)).map_or(0, Running::choices)
+        front.filter(|running| running.waits.iter().all(passed)).map_or(0, RunningBatch::choices)
     }
 
     /// Completes the first batch of a lane if all steps of the batch were executed.
     fn finish(&mut self, lane: usize) {
         let lane = &mut self.lanes[lane];
-        if lane.batches.front().is_some_and(Running::is_over)
+        if lane.batches.front().is_some_and(RunningBatch::is_over)
             && let Some(running) = lane.batches.pop_front()
         {
             lane.completed = running.signal;

@@ -30,9 +30,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 /// Bytes of a read.
-struct CpuBytes(MeteredVec);
+struct ReadBytes(MeteredVec);
 
-impl Readback for CpuBytes {
+impl Readback for ReadBytes {
     fn copy_out(&self, out: &mut [u8]) -> Result<(), Lost> {
         out.copy_from_slice(&self.0[..out.len()]);
         Ok(())
@@ -169,7 +169,7 @@ impl<'e, L: RunsLaunches<'e>> WorkVisitor<'e> for CpuVisitor<'e, '_, L> {
 
     fn read(&mut self, src: &'e Span, slot: &'e Arc<ReadSlot>) -> Result<()> {
         let bytes = MeteredVec::new(cpu_device::copy(&src.block, src.range()), self.staging);
-        slot.set(ReadState::Staged(Arc::new(CpuBytes(bytes))));
+        slot.set(ReadState::Staged(Arc::new(ReadBytes(bytes))));
         Ok(())
     }
 

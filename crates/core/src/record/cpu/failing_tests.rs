@@ -65,12 +65,7 @@ fn context(launch_limit: Duration, check: bool) -> Context {
 }
 
 fn seeded(seed: u64) -> Context {
-    Context::simulated(SimulatorOptions {
-        seed,
-        lanes: 2,
-        launch_limit: LIMIT,
-        ..SimulatorOptions::default()
-    })
+    Context::simulated(SimulatorOptions::default().seed(seed).lanes(2).launch_limit(LIMIT))
 }
 
 fn unthreaded() -> Context {

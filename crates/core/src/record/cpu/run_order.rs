@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 /// One operation of a batch: a step, a node of a replayed graph, or the end of a replay.
 #[derive(Clone, Copy, Debug)]
-struct Unit {
+struct BatchOperation {
     step: u32,
     node: Option<u32>,
 }
@@ -17,7 +17,7 @@ struct Unit {
 /// An operation that was taken from its batch, for the caller to execute.
 pub(crate) struct TakenWork {
     steps: Arc<Vec<Step>>,
-    unit: Unit,
+    operation: BatchOperation,
 }
 
 /// The operation that the caller executes next.
@@ -36,9 +36,9 @@ pub(crate) enum StepPart<'r> {
 }
 
 /// A submitted batch. Operations that do not depend on each other may run in any order.
-pub(crate) struct Running {
+pub(crate) struct RunningBatch {
     steps: Arc<Vec<Step>>,
-    units: Vec<Unit>,
+    operations: Vec<BatchOperation>,
     /// For each operation, the number of missing predecessors. If it is 0, the operation is ready or was taken.
     missing: Vec<u32>,
     /// For each operation, the operations that depend on it.
@@ -51,20 +51,20 @@ pub(crate) struct Running {
     pub(crate) signal: TimelineValue,
 }
 
-impl Running {
+impl RunningBatch {
     pub(crate) fn new(steps: &Arc<Vec<Step>>, waits: &[LaneValue], signal: TimelineValue) -> Self {
-        let before = before(steps);
+        let before = predecessors(steps);
         debug_assert!(levels_rise(steps, &before), "bug: a step is not above its predecessors");
-        let (units, before) = expand(steps, &before);
-        let mut next = vec![Vec::new(); units.len()];
+        let (operations, before) = operations_of(steps, &before);
+        let mut next = vec![Vec::new(); operations.len()];
         for (at, first) in before.iter().enumerate() {
             first.iter().for_each(|&first| next[first].push(at as u32));
         }
         let missing: Vec<u32> = before.iter().map(|first| first.len() as u32).collect();
-        let ready = (0..units.len() as u32).filter(|&at| missing[at as usize] == 0).collect();
+        let ready = (0..operations.len() as u32).filter(|&at| missing[at as usize] == 0).collect();
         let steps = steps.clone();
         let waits = waits.to_vec();
-        Self { steps, units, missing, next, ready, waits, signal }
+        Self { steps, operations, missing, next, ready, waits, signal }
     }
 
     /// Counts the operations that may come next. A batch without steps counts as one.
@@ -83,7 +83,7 @@ impl Running {
                 self.ready.push(after);
             }
         }
-        Some(TakenWork { steps: self.steps.clone(), unit: self.units[at as usize] })
+        Some(TakenWork { steps: self.steps.clone(), operation: self.operations[at as usize] })
     }
 
     /// Returns `true` if all operations were taken. While operations are left, at least one of them is ready.
@@ -94,8 +94,8 @@ impl Running {
 
 impl TakenWork {
     pub(crate) fn work(&self) -> NextWork<'_> {
-        let step = &self.steps[self.unit.step as usize];
-        let part = match (&step.work, self.unit.node) {
+        let step = &self.steps[self.operation.step as usize];
+        let part = match (&step.work, self.operation.node) {
             (Work::Graph(graph), Some(node)) => StepPart::Node(graph, node),
             (Work::Graph(_), None) => StepPart::End,
             _ => StepPart::Whole,
@@ -106,32 +106,32 @@ impl TakenWork {
 
 /// Returns the operations of the steps, each with its predecessors. The nodes of a graph come after the predecessors of
 /// the graph's step, and the end of the graph comes after all its nodes.
-fn expand(steps: &[Step], before: &[Vec<usize>]) -> (Vec<Unit>, Vec<Vec<usize>>) {
-    let mut units = Vec::new();
+fn operations_of(steps: &[Step], before: &[Vec<usize>]) -> (Vec<BatchOperation>, Vec<Vec<usize>>) {
+    let mut operations = Vec::new();
     let mut befores = Vec::<Vec<usize>>::new();
     let mut ends: Vec<usize> = Vec::with_capacity(steps.len());
     for (at, step) in steps.iter().enumerate() {
         let mut outside: Vec<usize> = before[at].iter().map(|&step| ends[step]).collect();
         if let Work::Graph(graph) = &step.work {
             let order = graph.order();
-            let start = units.len();
+            let start = operations.len();
             for (place, first) in order.before.iter().enumerate() {
-                units.push(Unit { step: at as u32, node: Some(order.first + place as u32) });
+                operations.push(BatchOperation { step: at as u32, node: Some(order.first + place as u32) });
                 let inside = first.iter().map(|&node| start + (node - order.first) as usize);
                 befores.push(outside.iter().copied().chain(inside).collect());
             }
-            outside.extend(start..units.len());
+            outside.extend(start..operations.len());
         }
-        ends.push(units.len());
-        units.push(Unit { step: at as u32, node: None });
+        ends.push(operations.len());
+        operations.push(BatchOperation { step: at as u32, node: None });
         befores.push(outside);
     }
-    (units, befores)
+    (operations, befores)
 }
 
 /// Returns the predecessors of each step: the previous step of its queue, the last of the context commands at the start
 /// of the batch, and the steps in `Step::after`.
-fn before(steps: &[Step]) -> Vec<Vec<usize>> {
+fn predecessors(steps: &[Step]) -> Vec<Vec<usize>> {
     let mut last = HashMap::new();
     let mut befores = Vec::with_capacity(steps.len());
     let first = steps.iter().position(|step| step.slot != Slot::CONTEXT).unwrap_or(steps.len());

@@ -33,7 +33,7 @@ const PIECES: u64 = 8;
 
 /// The launches of a level, kept until they are executed.
 pub(super) struct SideBySide<'e, 'l> {
-    launches: Vec<Kept<'e>>,
+    launches: Vec<KeptLaunch<'e>>,
     steps: &'e [Step],
     /// Index of the step that is visited.
     step: usize,
@@ -46,7 +46,7 @@ pub(super) struct SideBySide<'e, 'l> {
 }
 
 /// A kept launch, which depends on no other launch of the level.
-struct Kept<'e> {
+struct KeptLaunch<'e> {
     launch: &'e Launch,
     params: ParamsBlock,
     step: &'e Step,
@@ -54,9 +54,9 @@ struct Kept<'e> {
 }
 
 /// A launch that is distributed over threads.
-struct Shared<'k> {
+struct SharedLaunch<'k> {
     kernel: &'k CpuKernel,
-    kept: &'k Kept<'k>,
+    kept: &'k KeptLaunch<'k>,
     cells: Vec<Cells<'k>>,
     groups: [u32; 3],
     all: u64,
@@ -99,7 +99,7 @@ impl<'e> RunsLaunches<'e> for SideBySide<'e, '_> {
         self.failed.begin(launch);
         let step = &self.steps[self.step];
         let node = self.node;
-        self.launches.push(Kept { launch, params: params.clone(), step, node });
+        self.launches.push(KeptLaunch { launch, params: params.clone(), step, node });
     }
 
     fn settle(&mut self) {
@@ -116,7 +116,9 @@ impl<'e> RunsLaunches<'e> for SideBySide<'e, '_> {
                         self.failed.add(kept.step, kept.error(error));
                     }
                 }
-                HostCode::Program(kernel) => shared.extend(Shared::new(kernel, kept, self.launch_limit)),
+                HostCode::Program(kernel) => {
+                    shared.extend(SharedLaunch::new(kernel, kept, self.launch_limit))
+                }
             }
         }
         match self.checks {
@@ -131,7 +133,7 @@ impl<'e> RunsLaunches<'e> for SideBySide<'e, '_> {
     }
 }
 
-impl Kept<'_> {
+impl KeptLaunch<'_> {
     /// Returns the queue's error for an error of the launch, which names the node if the launch belongs to a graph.
     fn error(&self, error: Error) -> Error {
         match self.node {
@@ -141,9 +143,9 @@ impl Kept<'_> {
     }
 }
 
-impl<'k> Shared<'k> {
+impl<'k> SharedLaunch<'k> {
     /// Returns the launch for sharing, or `None` if it has no workgroups.
-    fn new(kernel: &'k CpuKernel, kept: &'k Kept<'k>, limit: Duration) -> Option<Self> {
+    fn new(kernel: &'k CpuKernel, kept: &'k KeptLaunch<'k>, limit: Duration) -> Option<Self> {
         let groups = groups(kept.launch);
         let all = GridRun::all(groups);
         let cells = kept.launch.bindings.iter().map(|bound| {
@@ -210,7 +212,7 @@ trait Pieces: Sync {
     fn note_time(&self, workgroups: u64, time: Duration);
 }
 
-impl Pieces for Shared<'_> {
+impl Pieces for SharedLaunch<'_> {
     fn run_piece(&self) -> Option<u64> {
         let range = take(&self.next, self.all, self.piece).filter(|_| self.error.get().is_none())?;
         let count = range.end - range.start;

@@ -145,9 +145,9 @@ impl<B: Copy> BarrierTracker<B> {
     /// Records the uses of a command. Returns the barrier that must come before the command, if one of these uses
     /// conflicts with an earlier use.
     #[inline]
-    pub(crate) fn admit(&mut self, touches: &[BarrierUse<'_, B>]) -> Option<Barrier<'_, B>> {
+    pub(crate) fn barrier_before(&mut self, touches: &[BarrierUse<'_, B>]) -> Option<Barrier<'_, B>> {
         if self.each || touches.iter().all(|touch| OF_KERNELS.contains(touch.uses)) {
-            return self.admit_kernel(touches);
+            return self.barrier_before_kernel(touches);
         }
         let conflicts = |touch: &&BarrierUse<'_, B>| {
             let since = if OF_KERNELS.contains(touch.uses) { self.since } else { self.epoch };
@@ -164,9 +164,9 @@ impl<B: Copy> BarrierTracker<B> {
         cause.map(|_| Barrier { buffers: &self.last, to: ANYTHING, is_global })
     }
 
-    /// Does the same as [`admit`](Self::admit) for a command with only uses by kernels.
+    /// Does the same as [`barrier_before`](Self::barrier_before) for a command with only uses by kernels.
     #[inline]
-    pub(crate) fn admit_kernel(&mut self, touches: &[BarrierUse<'_, B>]) -> Option<Barrier<'_, B>> {
+    pub(crate) fn barrier_before_kernel(&mut self, touches: &[BarrierUse<'_, B>]) -> Option<Barrier<'_, B>> {
         let cause = touches.iter().find(|touch| self.conflicts(touch, self.since));
         let is_global = cause.is_some_and(|cause| self.end_with_barrier(cause, false));
         for touch in touches {
@@ -280,7 +280,7 @@ impl<B: Copy> BufferStates<B> {
 
     /// Returns the state changes that must come before a command. `hazard` lists the buffers of the barrier that the
     /// tracker requires before it, if any.
-    pub(crate) fn admit(
+    pub(crate) fn changes_before(
         &mut self,
         touches: &[BarrierUse<'_, B>],
         hazard: Option<&[(B, Uses)]>,
@@ -339,7 +339,7 @@ mod tests {
 
     fn barriers(commands: &[&[BarrierUse<'_, usize>]]) -> Vec<Option<Vec<usize>>> {
         let mut hazards = BarrierTracker::new(Epochs::default().ordered(), false);
-        commands.iter().map(|touches| hazards.admit(touches).map(buffers)).collect()
+        commands.iter().map(|touches| hazards.barrier_before(touches).map(buffers)).collect()
     }
 
     #[test]
@@ -356,8 +356,8 @@ mod tests {
         let read = [blocks.touch(1, SOURCE, false)];
         assert_eq!(barriers(&[&write, &read, &write]), [None, Some(vec![1]), Some(vec![1])]);
         let mut hazards = BarrierTracker::new(Epochs { last: 1 << 20, since: 0 }.ordered(), false);
-        hazards.admit(&read);
-        let barrier = hazards.admit(&write).expect("the copy may still read");
+        hazards.barrier_before(&read);
+        let barrier = hazards.barrier_before(&write).expect("the copy may still read");
         assert!(barrier.buffers[0].1.contains(SOURCE), "{barrier:?}");
     }
 
@@ -374,8 +374,13 @@ mod tests {
     fn a_barrier_carries_the_read_uses_of_other_blocks() {
         let blocks = Blocks::default();
         let mut hazards = BarrierTracker::new(Epochs::default().ordered(), false);
-        assert!(hazards.admit(&[blocks.touch(1, SOURCE, false), blocks.touch(2, SHADER, true)]).is_none());
-        let barrier = hazards.admit(&[blocks.touch(1, SHADER, true)]).expect("the copy may still read");
+        assert!(
+            hazards
+                .barrier_before(&[blocks.touch(1, SOURCE, false), blocks.touch(2, SHADER, true)])
+                .is_none()
+        );
+        let barrier =
+            hazards.barrier_before(&[blocks.touch(1, SHADER, true)]).expect("the copy may still read");
         assert_eq!(barrier.buffers, [(2, SHADER | SOURCE)]);
     }
 
@@ -383,19 +388,19 @@ mod tests {
     fn a_batch_needs_no_barrier_for_uses_of_the_previous_batch() {
         let blocks = Blocks::default();
         let mut first = BarrierTracker::new(Epochs::default().ordered(), false);
-        assert!(first.admit(&[blocks.touch(1, SHADER, true)]).is_none());
+        assert!(first.barrier_before(&[blocks.touch(1, SHADER, true)]).is_none());
         let mut second = BarrierTracker::new(first.epochs().ordered(), false);
-        assert!(second.admit(&[blocks.touch(1, SHADER, true)]).is_none());
-        assert!(second.admit(&[blocks.touch(1, SHADER, true)]).is_some());
+        assert!(second.barrier_before(&[blocks.touch(1, SHADER, true)]).is_none());
+        assert!(second.barrier_before(&[blocks.touch(1, SHADER, true)]).is_some());
     }
 
     #[test]
     fn a_barrier_that_orders_only_named_buffers_names_read_ones_too() {
         let blocks = Blocks::default();
         let mut hazards = BarrierTracker::new(Epochs::default().ordered(), true);
-        assert!(hazards.admit(&[blocks.touch(1, SHADER, false)]).is_none());
-        assert!(hazards.admit(&[blocks.touch(2, SHADER, true)]).is_none());
-        let barrier = hazards.admit(&[blocks.touch(2, SHADER, false)]).expect("a hazard");
+        assert!(hazards.barrier_before(&[blocks.touch(1, SHADER, false)]).is_none());
+        assert!(hazards.barrier_before(&[blocks.touch(2, SHADER, true)]).is_none());
+        let barrier = hazards.barrier_before(&[blocks.touch(2, SHADER, false)]).expect("a hazard");
         assert_eq!(buffers(barrier), [1, 2]);
     }
 
@@ -405,7 +410,7 @@ mod tests {
             let blocks = Blocks::default();
             let mut hazards = BarrierTracker::new(Epochs::default().ordered(), false);
             let launches = (0..48).flat_map(|_| 0..queues);
-            launches.filter(|&at| hazards.admit(&[blocks.touch(at, SHADER, true)]).is_some()).count()
+            launches.filter(|&at| hazards.barrier_before(&[blocks.touch(at, SHADER, true)]).is_some()).count()
         });
         assert_eq!(counts, [47; 5]);
     }
@@ -421,9 +426,9 @@ mod tests {
         let mut states = BufferStates::new();
         let copy = touch(Uses::COPY_DST, true);
         let read = touch(Uses::STORAGE_READ_ONLY, false);
-        assert_eq!(states.admit(&[copy], None)[..], [(1, SETTLED, Uses::COPY_DST)]);
-        assert_eq!(states.admit(&[read], None)[..], [(1, Uses::COPY_DST, Uses::STORAGE_READ_ONLY)]);
-        assert!(states.admit(&[read], None).is_empty());
+        assert_eq!(states.changes_before(&[copy], None)[..], [(1, SETTLED, Uses::COPY_DST)]);
+        assert_eq!(states.changes_before(&[read], None)[..], [(1, Uses::COPY_DST, Uses::STORAGE_READ_ONLY)]);
+        assert!(states.changes_before(&[read], None).is_empty());
         assert_eq!(states.restore()[..], [(1, Uses::STORAGE_READ_ONLY, SETTLED)]);
         assert!(states.restore().is_empty());
     }
@@ -432,7 +437,7 @@ mod tests {
     fn a_block_with_two_uses_in_one_command_has_the_state_for_both() {
         let mut states = BufferStates::new();
         let both = [touch(Uses::STORAGE_READ_ONLY, false), touch(SETTLED, false)];
-        assert!(states.admit(&both, None).is_empty());
-        assert!(states.admit(&both, Some(&[(1, SETTLED)])).contains(&(1, SETTLED, SETTLED)));
+        assert!(states.changes_before(&both, None).is_empty());
+        assert!(states.changes_before(&both, Some(&[(1, SETTLED)])).contains(&(1, SETTLED, SETTLED)));
     }
 }

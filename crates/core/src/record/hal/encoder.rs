@@ -108,7 +108,10 @@ impl<'e, A: Backend> NativeEncoder<'e, A> {
     }
 
     /// Records a barrier between all earlier commands and later kernels, for these buffers with their earlier uses.
-    pub(crate) fn barrier_before_kernels<'b>(&mut self, buffers: impl Iterator<Item = (&'b Block, Uses)>) {
+    pub(crate) fn record_barrier_before_kernels<'b>(
+        &mut self,
+        buffers: impl Iterator<Item = (&'b Block, Uses)>,
+    ) {
         let barriers = buffers.map(|(block, from)| hal::BufferBarrier {
             buffer: native_of::<A>(block),
             usage: hal::StateTransition { from, to: OF_KERNELS },
@@ -127,21 +130,25 @@ impl<'e, A: Backend> NativeEncoder<'e, A> {
 
     /// Records the barrier or the state changes that order the next command after those that it depends on.
     #[inline]
-    pub(crate) fn admit(&mut self, touches: &[BarrierUse<'_, &'e Block>]) {
-        self.admit_any::<false>(touches);
+    pub(crate) fn record_barrier_for(&mut self, touches: &[BarrierUse<'_, &'e Block>]) {
+        self.record_any_barrier::<false>(touches);
     }
 
-    /// Does the same as [`admit`](Self::admit) for a launch with only uses by kernels.
+    /// Does the same as [`record_barrier_for`](Self::record_barrier_for) for a launch with only uses by kernels.
     #[inline]
-    pub(crate) fn admit_kernel(&mut self, touches: &[BarrierUse<'_, &'e Block>]) {
-        self.admit_any::<true>(touches);
+    pub(crate) fn record_barrier_for_kernel(&mut self, touches: &[BarrierUse<'_, &'e Block>]) {
+        self.record_any_barrier::<true>(touches);
     }
 
     #[inline(always)]
-    fn admit_any<const KERNEL: bool>(&mut self, touches: &[BarrierUse<'_, &'e Block>]) {
-        let barrier = if KERNEL { self.hazards.admit_kernel(touches) } else { self.hazards.admit(touches) };
+    fn record_any_barrier<const KERNEL: bool>(&mut self, touches: &[BarrierUse<'_, &'e Block>]) {
+        let barrier = if KERNEL {
+            self.hazards.barrier_before_kernel(touches)
+        } else {
+            self.hazards.barrier_before(touches)
+        };
         if A::EXACT {
-            let changes = self.states.admit(touches, barrier.map(|barrier| barrier.buffers));
+            let changes = self.states.changes_before(touches, barrier.map(|barrier| barrier.buffers));
             self.has_commands |= !changes.is_empty();
             change(self.encoder, self.external, &changes);
         } else if let Some(barrier) = barrier {

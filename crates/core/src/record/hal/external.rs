@@ -141,7 +141,7 @@ impl ExternalStates {
         }
         let mut encoder = device.encoder("external buffers");
         let unsettled =
-            |named: &&NamedExternal<'_>| named.1.external_buffer().is_some_and(ExternalBuffer::unsettled);
+            |named: &&NamedExternal<'_>| named.1.external_buffer().is_some_and(ExternalBuffer::is_unsettled);
         let (new, known): (Vec<_>, Vec<_>) = named.iter().partition(unsettled);
         for (_, block) in new {
             self.settle(device, &mut encoder, block.wgpu_buffer());

@@ -46,7 +46,7 @@ pub(crate) struct HalBatch<'e, A: Backend> {
     /// The recorder's own kernels that the batch dispatches.
     pub(crate) pipelines: Vec<Arc<HalPipeline<A>>>,
     pub(crate) parameter_staging: Vec<StagingPiece<WgpuMemory>>,
-    pub(crate) parameter_scratch: &'e mut Scratch,
+    pub(crate) parameter_scratch: &'e mut ScratchPages,
     /// Value that the lane's fence passes when the batch is complete, unique among the batches in flight.
     pub(crate) signal: TimelineValue,
     pub(crate) zeroed: ZeroFills,
@@ -69,7 +69,7 @@ impl<'e, A: Backend> HalBatch<'e, A> {
         external: Option<&'e ExternalHandles<A>>,
         calls: NativeEncoder<'e, A>,
         groups: &'e mut BindGroups<Arc<HalGroup<A>>>,
-        (parameter_scratch, signal): (&'e mut Scratch, TimelineValue),
+        (parameter_scratch, signal): (&'e mut ScratchPages, TimelineValue),
     ) -> Self {
         Self {
             device,
@@ -91,12 +91,12 @@ impl<'e, A: Backend> HalBatch<'e, A> {
 
     /// Records the barrier that the next command needs, if any. Each item of `uses` holds a block, the command's use of
     /// it, and `true` for a write.
-    pub(crate) fn admit(&mut self, uses: &[(&'e Arc<Block>, Uses, bool)]) {
+    pub(crate) fn record_barrier_for(&mut self, uses: &[(&'e Arc<Block>, Uses, bool)]) {
         self.touches.clear();
         for &(block, uses, write) in uses {
             self.touch(block, uses, write);
         }
-        self.calls.admit(&self.touches);
+        self.calls.record_barrier_for(&self.touches);
     }
 
     pub(crate) fn buffer(&self, block: &'e Block) -> &'e A::Buffer {
@@ -117,7 +117,7 @@ impl<'e, A: Backend> HalBatch<'e, A> {
         let touch = BarrierUse { block: block.id, mark: &block.mark, buffer: &**block, uses, write };
         if block.memory.native().is_some_and(NativeMemory::take_blank) {
             self.zeroed.add(block);
-            self.calls.admit(&[BarrierUse { uses: Uses::COPY_DST, write: true, ..touch }]);
+            self.calls.record_barrier_for(&[BarrierUse { uses: Uses::COPY_DST, write: true, ..touch }]);
             self.calls.clear(self.buffer(block), 0..block.size);
         }
         self.touches.push(touch);
@@ -130,7 +130,7 @@ impl<'e, A: Backend> HalBatch<'e, A> {
         kernel: OwnKernel,
     ) -> Result<Arc<HalPipeline<A>>> {
         let target = self.device.compile_target();
-        let made = kernels.get(kernel, |recipe| HalPipeline::new(target, recipe))?;
+        let made = kernels.get_or_compile(kernel, |recipe| HalPipeline::new(target, recipe))?;
         self.pipelines.push(made.clone());
         Ok(made)
     }
@@ -186,7 +186,7 @@ impl<'e, A: Backend> HalBatch<'e, A> {
         for of_block in &stretch.uses {
             self.touch(of_block.block(plan), of_block.uses, of_block.write);
         }
-        self.calls.admit_kernel(&self.touches);
+        self.calls.record_barrier_for_kernel(&self.touches);
         if self.zeroed.is_empty() {
             stretch.note_zeroed();
         }
@@ -230,7 +230,7 @@ impl<'e, A: Backend> HalBatch<'e, A> {
             self.make(dispatch, Some((from, piece.offset())))
         } else {
             let size = (4 * dispatch.params.len()).next_multiple_of(16) as u64;
-            let (page, offset) = self.parameter_scratch.place(self.device, self.signal, size)?;
+            let (page, offset) = self.parameter_scratch.reserve(self.device, self.signal, size)?;
             let buffer = native_of::<A>(&page);
             self.calls.copy(from, piece.offset(), buffer, offset, size);
             self.calls.transition(buffer, Uses::COPY_DST, Uses::UNIFORM);
@@ -256,7 +256,7 @@ impl<'e, A: Backend> HalBatch<'e, A> {
             return Ok(group.clone());
         }
         let group = self.make(dispatch, None)?;
-        self.groups.get(&self.key, || group.clone());
+        self.groups.get_or_make(&self.key, || group.clone());
         Ok(group)
     }
 
@@ -331,7 +331,7 @@ const ALIGNMENT: u64 = 256;
 
 /// Pages in which a batch reserves places, from front to back. The next batch starts again at the front of the same
 /// pages, because the device executes it after this batch. So the recorder keeps all pages, and needs no free list.
-pub(crate) struct Scratch {
+pub(crate) struct ScratchPages {
     label: &'static str,
     /// Id of the first page. The ids of later pages count down, and no array has such an id.
     first: u64,
@@ -344,8 +344,8 @@ pub(crate) struct Scratch {
     used: u64,
 }
 
-impl Scratch {
-    /// Makes scratch memory without pages. Each `Scratch` of a recorder has a different `kind`, so no two of their
+impl ScratchPages {
+    /// Makes scratch memory without pages. Each `ScratchPages` of a recorder has a different `kind`, so no two of their
     /// pages share an id.
     pub(crate) fn new(kind: u64, label: &'static str) -> Self {
         Self {
@@ -359,7 +359,7 @@ impl Scratch {
     }
 
     /// Frees the places of the current batch after its recording has failed. The next batch may have the same value,
-    /// and [`place`](Self::place) could not tell the two apart.
+    /// and [`reserve`](Self::reserve) could not tell the two apart.
     pub(crate) fn give_back(&mut self) {
         self.at = 0;
         self.used = 0;
@@ -370,7 +370,7 @@ impl Scratch {
     ///
     /// # Errors
     /// Returns `OutOfMemory`.
-    pub(crate) fn place(
+    pub(crate) fn reserve(
         &mut self,
         device: &WgpuDevice,
         signal: TimelineValue,
@@ -411,7 +411,7 @@ pub(crate) fn launch_gated<'e, A: Backend>(
     params: &ParamsBlock,
     place: GatedPlace<'e>,
 ) -> Result<()> {
-    let pipeline = launch.pipeline::<HalPipeline<A>>().form(&launch.bindings)?;
+    let pipeline = launch.pipeline::<HalPipeline<A>>().variant_for(&launch.bindings)?;
     let counts = &place.table.counts;
     batch.touches.clear();
     for (at, bound) in launch.bindings.iter().enumerate() {
@@ -420,7 +420,7 @@ pub(crate) fn launch_gated<'e, A: Backend>(
         }
     }
     batch.touch(counts, Uses::INDIRECT, false);
-    batch.calls.admit(&batch.touches);
+    batch.calls.record_barrier_for(&batch.touches);
     let size = GroupCount::Indirect(native_of::<A>(counts), counts_at(place.first));
     let params = params.words();
     let parts = bound_ranges(launch);
@@ -430,12 +430,12 @@ pub(crate) fn launch_gated<'e, A: Backend>(
 /// The checking kernel, and the memory for checked group counts.
 pub(crate) struct IndirectGroups<A: Backend> {
     kernels: OwnKernels<HalPipeline<A>>,
-    places: Scratch,
+    places: ScratchPages,
 }
 
 impl<A: Backend> Default for IndirectGroups<A> {
     fn default() -> Self {
-        Self { kernels: OwnKernels::default(), places: Scratch::new(0, "sizes of launches") }
+        Self { kernels: OwnKernels::default(), places: ScratchPages::new(0, "sizes of launches") }
     }
 }
 
@@ -455,10 +455,10 @@ impl<A: Backend> IndirectGroups<A> {
         batch: &mut HalBatch<'e, A>,
         span: &'e Span,
     ) -> Result<(Arc<Block>, u64)> {
-        let (place, offset) = self.places.place(batch.device, batch.signal, 16)?;
+        let (place, offset) = self.places.reserve(batch.device, batch.signal, 16)?;
         batch.calls.follow_earlier_batches(); // an earlier batch may be using the same place
         let read = if A::EXACT { Uses::STORAGE_READ_ONLY } else { Uses::STORAGE_READ_WRITE };
-        batch.admit(&[(&span.block, read, false)]);
+        batch.record_barrier_for(&[(&span.block, read, false)]);
         let kernel = batch.own_kernel(&mut self.kernels, OwnKernel::LimitGroups)?;
         let caps = batch.device.caps();
         let start = span.offset / caps.binding_alignment * caps.binding_alignment;

@@ -3,7 +3,7 @@
 use crate::device::hal_pipeline::{HalGroup, HalPipeline};
 use crate::device::wgpu_device::WgpuDevice;
 use crate::device::wgpu_pipeline::BindGroups;
-use crate::device::{Device as _, Failure, Keep, LaneValue, Recorder};
+use crate::device::{Device as _, Failure, KeptResources, LaneValue, Recorder};
 use crate::driver::backend::Backend;
 use crate::driver::caps::Caps;
 use crate::driver::native_queue;
@@ -18,15 +18,15 @@ use crate::record::hal::direct::{Direct, RecordedEncoder, SubmissionOrder};
 use crate::record::hal::encoder::{FinishedBuffers, NativeEncoder, native_of};
 use crate::record::hal::external::{ExternalHandles, ExternalStates};
 use crate::record::hal::hal_batch::{
-    HalBatch, HalDispatch, IndirectGroups, Scratch, ZeroFills, launch_gated,
+    HalBatch, HalDispatch, IndirectGroups, ScratchPages, ZeroFills, launch_gated,
 };
 use crate::record::hal::hal_transfers::{HalTimePage, HalTimePages, HalTransfers};
 use crate::record::hal::stretch::{KnownGraphs, ResolvedGraph, UsedStretch};
 use crate::record::hal::{hal_transfers, stretch};
 use crate::record::lanes::LaneFence;
 use crate::record::own_kernels::{
-    OwnCommands, OwnDispatch, OwnGroups, OwnKernels, OwnRange, copy_region, record_gate, record_gated_groups,
-    record_gated_transfer,
+    OwnCommands, OwnDispatch, OwnDispatches, OwnGroups, OwnKernels, OwnRange, copy_region, record_gate,
+    record_gated_groups, record_gated_transfer,
 };
 use crate::record::submitter;
 use crate::record::submitter::{
@@ -65,7 +65,7 @@ pub(crate) struct HalRecorder<A: Backend> {
     /// submission must also come after all earlier ones.
     is_unmarked: bool,
     /// Device memory for dispatch parameters, on devices where shaders cannot read them in staging memory.
-    parameter_scratch: Scratch,
+    parameter_scratch: ScratchPages,
     kernels: OwnKernels<HalPipeline<A>>,
     external_states: ExternalStates,
     graphs: KnownGraphs<A>,
@@ -90,7 +90,7 @@ impl<A: Backend> HalSubmission<A> {
     }
 
     /// Submits the user's command buffers through wgpu. When they are complete, the lane's fence passes `signal`.
-    fn send(&self, commands: CommandBuffers, signal: TimelineValue) -> Result<Keep, Failure> {
+    fn send(&self, commands: CommandBuffers, signal: TimelineValue) -> Result<KeptResources, Failure> {
         let record = || submitter::send(self.device(), commands).map(|rest| (rest, ()));
         match self {
             HalSubmission::Wgpu(submitter) => submitter.submit(signal, record, |()| &[])?,
@@ -149,7 +149,7 @@ impl<A: Backend> HalRecorder<A> {
             epochs: Epochs::default().ordered(),
             last: TimelineValue(0),
             is_unmarked: false,
-            parameter_scratch: Scratch::new(1, "parameters"),
+            parameter_scratch: ScratchPages::new(1, "parameters"),
             kernels: OwnKernels::default(),
             external_states: ExternalStates::default(),
             graphs: KnownGraphs::default(),
@@ -338,7 +338,7 @@ impl<'e, A: Backend> HalVisitor<'e, A> {
     #[inline(always)]
     fn record_launch(&mut self, launch: &'e Launch, params: &ParamsBlock) -> Result<()> {
         let batch = &mut self.batch;
-        let pipeline = launch.pipeline::<HalPipeline<A>>().form(&launch.bindings)?;
+        let pipeline = launch.pipeline::<HalPipeline<A>>().variant_for(&launch.bindings)?;
         if launch.indirect.is_none() && launch.groups.contains(&0) {
             return Ok(());
         }
@@ -350,7 +350,7 @@ impl<'e, A: Backend> HalVisitor<'e, A> {
                 batch.touch(&bound.block, uses, write);
             }
         }
-        batch.calls.admit_kernel(&batch.touches);
+        batch.calls.record_barrier_for_kernel(&batch.touches);
         let size = match &limited {
             None => GroupCount::Fixed(launch.groups),
             Some((block, offset)) => GroupCount::Indirect(native_of::<A>(block), *offset),
@@ -374,7 +374,7 @@ impl<'e, A: Backend> HalVisitor<'e, A> {
         let native_from = batch.device.parts.native_replay_from;
         let resolve =
             || stretch::resolve(graph, native_from, |pipeline, launch| batch.group_of(pipeline, launch));
-        self.graphs.get(graph, resolve)
+        self.graphs.get_or_resolve(graph, resolve)
     }
 
     /// Ends the recording: copies the times to staging memory, ends the pass, and makes all writes visible to the host.
@@ -501,22 +501,24 @@ impl<'e, A: Backend> WorkVisitor<'e> for HalVisitor<'e, A> {
 }
 
 impl<'e, A: Backend> OwnCommands<'e> for HalVisitor<'e, A> {
-    fn caps(&self) -> &'e Caps {
-        self.batch.device.caps()
-    }
-
     fn clear(&mut self, block: &'e Arc<Block>, range: Range<u64>) {
-        self.batch.admit(&[(block, Uses::COPY_DST, true)]);
+        self.batch.record_barrier_for(&[(block, Uses::COPY_DST, true)]);
         self.batch.calls.clear(self.batch.buffer(block), range);
     }
 
     fn copy_rows(&mut self, copy: &'e RegionCopy) {
         let src = &copy.src.block;
         let dst = &copy.dst.block;
-        self.batch.admit(&[(src, Uses::COPY_SRC, false), (dst, Uses::COPY_DST, true)]);
+        self.batch.record_barrier_for(&[(src, Uses::COPY_SRC, false), (dst, Uses::COPY_DST, true)]);
         let src = self.batch.buffer(src);
         let dst = self.batch.buffer(dst);
         self.batch.calls.copy_rows(src, dst, copy.rows.row, copy.rows.iter());
+    }
+}
+
+impl<'e, A: Backend> OwnDispatches<'e> for HalVisitor<'e, A> {
+    fn caps(&self) -> &'e Caps {
+        self.batch.device.caps()
     }
 
     /// Records a dispatch of an own kernel after the earlier commands on its blocks. The dispatches of a large region
@@ -533,16 +535,13 @@ impl<'e, A: Backend> OwnCommands<'e> for HalVisitor<'e, A> {
             .map(|range| (range.block, Uses::STORAGE_READ_WRITE, range.write))
             .chain(counts)
             .collect();
-        self.batch.admit(&uses);
+        self.batch.record_barrier_for(&uses);
         let pipeline = self.batch.own_kernel(self.kernels, dispatch.kernel)?;
         self.batch.dispatch(&HalDispatch {
             pipeline: &pipeline,
             params: dispatch.params,
             parts: ranges.map(OwnRange::bound),
-            size: match dispatch.groups {
-                OwnGroups::Fixed(groups) => GroupCount::Fixed([groups, 1, 1]),
-                OwnGroups::Indirect(block, offset) => GroupCount::Indirect(native_of::<A>(block), offset),
-            },
+            size: dispatch.groups.count(native_of::<A>),
         })
     }
 }
@@ -553,7 +552,7 @@ impl<A: Backend> Recorder for HalRecorder<A> {
         steps: &Arc<Vec<Step>>,
         _waits: &[LaneValue], // the device has no other lane
         signal: TimelineValue,
-    ) -> Result<Keep, Failure> {
+    ) -> Result<KeptResources, Failure> {
         let submission = self.submission.clone();
         self.order.sort(steps);
         if self.order.more_than_launches

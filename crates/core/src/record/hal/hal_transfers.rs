@@ -41,7 +41,7 @@ impl HalTransfers {
         let size = words(src.size);
         let from = batch.buffer(&src.block);
         let to = batch.buffer(&dst.block);
-        batch.admit(&[(&src.block, Uses::COPY_SRC, false), (&dst.block, Uses::COPY_DST, true)]);
+        batch.record_barrier_for(&[(&src.block, Uses::COPY_SRC, false), (&dst.block, Uses::COPY_DST, true)]);
         let both = |span: &Span| span.offset..span.offset + size;
         if !Arc::ptr_eq(&src.block, &dst.block) || !overlap(&both(src), &both(dst)) {
             batch.calls.copy(from, src.offset, to, dst.offset, size);
@@ -66,7 +66,7 @@ impl HalTransfers {
     ) -> Result<()> {
         let to = batch.buffer(&dst.block);
         let size = words(dst.size);
-        batch.admit(&[(&dst.block, Uses::COPY_DST, true)]);
+        batch.record_barrier_for(&[(&dst.block, Uses::COPY_DST, true)]);
         let piece: &StagingPiece<WgpuMemory> = match src {
             Staged::Wgpu(piece) => piece,
             Staged::Host(bytes) => self.staging.keep(staged(batch.device, bytes)?),
@@ -87,7 +87,7 @@ impl HalTransfers {
         let from = batch.buffer(&src.block);
         let size = words(src.size);
         let staged = self.reserve_read(batch.device, size, read)?;
-        batch.admit(&[(&src.block, Uses::COPY_SRC, false)]);
+        batch.record_barrier_for(&[(&src.block, Uses::COPY_SRC, false)]);
         let to = native::<A>(staged.piece.memory());
         let offset = staged.piece.offset();
         batch.calls.copy(from, src.offset, to, offset, size);

@@ -160,7 +160,7 @@ impl<A: Backend> Stretch<A> {
             if launch.groups.contains(&0) {
                 continue;
             }
-            barriers.admit(node, launch, |at| pipeline.uses(at, &launch.bindings[at]));
+            barriers.add_launch(node, launch, |at| pipeline.uses(at, &launch.bindings[at]));
             let group = group(pipeline, launch).map_err(|error| (node, error))?;
             launches.push(StretchLaunch { node, barriers: barriers.barriers.len() as u32, group });
         }
@@ -219,7 +219,7 @@ impl<A: Backend> Stretch<A> {
             if at != *barriers {
                 let buffers = &self.barriers[at as usize..*barriers as usize];
                 let of = |&(place, from): &(u32, Uses)| (&**self.uses[place as usize].block(plan), from);
-                calls.barrier_before_kernels(buffers.iter().map(of));
+                calls.record_barrier_before_kernels(buffers.iter().map(of));
                 at = *barriers;
             }
             let launch = launch_of(plan, *node);
@@ -265,7 +265,7 @@ impl Barriers {
     }
 
     /// Adds a launch. `uses` returns the use of an argument, or `None` for an unused argument.
-    fn admit(&mut self, node: u32, launch: &Launch, uses: impl Fn(usize) -> Option<(Uses, bool)>) {
+    fn add_launch(&mut self, node: u32, launch: &Launch, uses: impl Fn(usize) -> Option<(Uses, bool)>) {
         let Self { places, uses: all, marks, tracker, barriers } = self;
         let mut of_launch = Vec::with_capacity(launch.bindings.len());
         for (at, bound) in launch.bindings.iter().enumerate() {
@@ -290,7 +290,7 @@ impl Barriers {
                 write,
             })
             .collect();
-        barriers.extend_from_slice(tracker.admit(&touches).map_or(&[], |barrier| barrier.buffers));
+        barriers.extend_from_slice(tracker.barrier_before(&touches).map_or(&[], |barrier| barrier.buffers));
     }
 }
 
@@ -337,7 +337,7 @@ impl<A: Backend> KnownGraphs<A> {
     ///
     /// # Errors
     /// Returns the error of `resolve`.
-    pub(crate) fn get(
+    pub(crate) fn get_or_resolve(
         &mut self,
         graph: &GraphStep,
         resolve: impl FnOnce() -> Result<ResolvedGraph<A>>,

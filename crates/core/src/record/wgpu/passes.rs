@@ -234,7 +234,7 @@ impl<'a> Passes<'a> {
     ) -> wgpu::BindGroup {
         let device = self.device;
         let uniforms = &*self.uniforms;
-        self.groups.get(key, || {
+        self.groups.get_or_make(key, || {
             let mut entries: SmallVec<[_; 8]> = SmallVec::new();
             for (at, part) in dispatch.parts.clone().enumerate() {
                 let index = dispatch.pipeline.binding(at).0;

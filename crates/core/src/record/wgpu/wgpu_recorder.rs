@@ -2,7 +2,7 @@
 
 use crate::device::wgpu_device::WgpuDevice;
 use crate::device::wgpu_pipeline::{BindGroups, WgpuPipeline};
-use crate::device::{Device as _, Failure, Keep, LaneValue, Recorder};
+use crate::device::{Device as _, Failure, KeptResources, LaneValue, Recorder};
 use crate::driver::caps::Caps;
 use crate::error::Result;
 use crate::memory::block::Block;
@@ -10,8 +10,8 @@ use crate::memory::read_slot::ReadSlot;
 use crate::memory::staging::Staged;
 use crate::record::lanes::LaneFence;
 use crate::record::own_kernels::{
-    OwnCommands, OwnDispatch, OwnGroups, OwnKernels, OwnRange, copy_region, record_gate, record_gated_groups,
-    record_gated_transfer,
+    OwnCommands, OwnDispatch, OwnDispatches, OwnKernels, OwnRange, copy_region, record_gate,
+    record_gated_groups, record_gated_transfer,
 };
 use crate::record::submitter;
 use crate::record::submitter::{CommandBuffers, GroupCount, Submitter, attribute, bound_ranges};
@@ -200,10 +200,6 @@ impl<'e> WorkVisitor<'e> for WgpuVisitor<'e> {
 }
 
 impl<'e> OwnCommands<'e> for WgpuVisitor<'e> {
-    fn caps(&self) -> &'e Caps {
-        self.passes.device.caps()
-    }
-
     fn clear(&mut self, block: &'e Arc<Block>, range: Range<u64>) {
         let size = range.end - range.start;
         self.passes.encoder().clear_buffer(block.wgpu_buffer(), range.start, Some(size));
@@ -216,19 +212,22 @@ impl<'e> OwnCommands<'e> for WgpuVisitor<'e> {
             self.passes.encoder().copy_buffer_to_buffer(src, from, dst, to, Some(copy.rows.row));
         }
     }
+}
+
+impl<'e> OwnDispatches<'e> for WgpuVisitor<'e> {
+    fn caps(&self) -> &'e Caps {
+        self.passes.device.caps()
+    }
 
     fn dispatch_own(&mut self, dispatch: &OwnDispatch<'_, 'e>) -> Result<()> {
         let device = self.passes.device;
         let compile = |recipe: &Recipe<'_>| WgpuPipeline::new(device.compile_target(), recipe);
-        let pipeline = self.kernels.get(dispatch.kernel, compile)?;
+        let pipeline = self.kernels.get_or_compile(dispatch.kernel, compile)?;
         let dispatch = WgpuDispatch {
             pipeline: &pipeline,
             params: dispatch.params,
             parts: dispatch.ranges.iter().map(OwnRange::bound),
-            size: match dispatch.groups {
-                OwnGroups::Fixed(groups) => GroupCount::Fixed([groups, 1, 1]),
-                OwnGroups::Indirect(block, offset) => GroupCount::Indirect(block.wgpu_buffer(), offset),
-            },
+            size: dispatch.groups.count(Block::wgpu_buffer),
         };
         self.passes.dispatch(&dispatch, false) // every binding of these kernels is writable
     }
@@ -240,7 +239,7 @@ impl Recorder for WgpuRecorder {
         steps: &Arc<Vec<Step>>,
         _waits: &[LaneValue], // the device has no other lane
         signal: TimelineValue,
-    ) -> Result<Keep, Failure> {
+    ) -> Result<KeptResources, Failure> {
         let submitter = self.submitter.clone();
         let record = || match submitter::of(steps) {
             Some(commands) => submitter::send(submitter.device(), commands)
@@ -262,7 +261,7 @@ fn downloads((kept, _): &WgpuBatchResources) -> &[crate::record::transfers::Down
 /// Returns `true` if the batch has launches and graphs of more than one queue, or a graph with several queues. Then
 /// separate passes for each level pay off.
 fn several_queues(steps: &[Step]) -> bool {
-    let forks = |step: &Step| matches!(&step.work, Work::Graph(graph) if graph.forks());
+    let forks = |step: &Step| matches!(&step.work, Work::Graph(graph) if graph.has_several_queues());
     if steps.iter().any(forks) {
         return true;
     }

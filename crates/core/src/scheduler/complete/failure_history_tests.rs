@@ -6,7 +6,7 @@ fn error(name: &str) -> Error {
 }
 
 fn name(failures: &FailureHistory, stamp: u64) -> Option<String> {
-    let error = failures.of(Stamp(stamp))?;
+    let error = failures.error_of(Stamp(stamp))?;
     let ErrorDetail::Busy { array } = error.detail() else { panic!("{error}") };
     Some(array.clone())
 }
@@ -95,7 +95,7 @@ fn an_error_is_sticky_until_it_is_taken() {
     assert!(failures.sticky(Stamp(21)).is_some());
     failures.take_all();
     assert!(failures.sticky(Stamp(21)).is_none());
-    assert!([2, 13, 16].iter().all(|&at| failures.of(Stamp(at)).is_some()));
+    assert!([2, 13, 16].iter().all(|&at| failures.error_of(Stamp(at)).is_some()));
 }
 
 #[test]

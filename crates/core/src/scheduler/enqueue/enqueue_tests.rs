@@ -1,34 +1,19 @@
 use super::*;
 use crate::error::CommandKind;
-use crate::scheduler::test_engine::{block, engine, enqueue, fill, here, queue};
-use crate::work::graph::nodes::{GraphNode, NodeCommand};
-use crate::work::graph::order::MissingOrder;
-use crate::work::graph::plan::{GraphPlan, PlanParts};
-use crate::work::graph::run::{GraphRun, GraphStep};
-use std::sync::OnceLock;
-
-/// Returns a replay of fills of one block.
-fn replay(fills: usize) -> GraphStep {
-    let block = block();
-    let node = |_| {
-        let work = fill(&block);
-        let what = CommandKind::Fill;
-        let command =
-            NodeCommand { work, what, at: here(), label: None, output: None, values: SmallVec::new() };
-        GraphNode { queue: 0, after: SmallVec::new(), command: Arc::new(command), gate: None }
-    };
-    let parts = PlanParts::of_one_queue((0..fills).map(node).collect());
-    let plan = Arc::new(GraphPlan::new(parts, MissingOrder::Add).expect("one queue has no conflict"));
-    let run = GraphRun { plan, outputs: Vec::new(), uploads: Vec::new(), times: OnceLock::new(), at: here() };
-    GraphStep { run: Arc::new(run), segment: None }
-}
+use crate::scheduler::test_engine::{
+    block, engine, enqueue, fill, graph_plan, graph_run, here, node, queue, whole_graph,
+};
+use crate::work::graph::plan::PlanParts;
 
 /// Returns `true` if the lane thread should submit a replay of this many fills before its next tick.
 fn is_urgent(fills: usize) -> bool {
     let engine = engine(false);
     let slot = queue(&engine);
     let by = Admission { slot, what: CommandKind::Replay(engine.new_kernel("graph").0), at: here() };
-    let ops = vec![Op::Work(Work::Graph(Box::new(replay(fills))))];
+    let block = block();
+    let nodes = (0..fills).map(|_| node(fill(&block), CommandKind::Fill));
+    let plan = graph_plan(PlanParts::of_one_queue(nodes.collect()));
+    let ops = vec![Op::Work(whole_graph(graph_run(plan)))];
     engine.enqueue_all(by, &[], ops).expect("the queue has not failed");
     engine.lock().queue(slot).urgent()
 }

@@ -7,17 +7,14 @@ use crate::scheduler::batch::Op;
 use crate::scheduler::engine::Engine;
 use crate::scheduler::ordering::Admission;
 use crate::scheduler::test_engine::{
-    block, engine_with, enqueue_wait, enqueue_work, fill, here, queues, span,
+    block, engine_with, enqueue_wait, enqueue_work, fill, graph_plan, graph_run, here, node, queues, span,
+    whole_graph,
 };
-use crate::work::graph::nodes::{GraphNode, NodeCommand};
-use crate::work::graph::order::MissingOrder;
 use crate::work::graph::plan::{GraphPlan, PlanParts};
-use crate::work::graph::run::{GraphRun, GraphStep};
 use crate::work::step::Work;
 use fencepost_sync::{Point, Slot, Stamp};
-use smallvec::SmallVec;
 use std::ops::Range;
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 
 /// Number of blocks; `COMMANDS` is the number of commands in a program.
 const BLOCKS: usize = 5;
@@ -45,14 +42,8 @@ fn copy(blocks: &[Arc<Block>], [from, to]: [usize; 2]) -> Work {
 }
 
 fn plan(works: Vec<Work>) -> Arc<GraphPlan> {
-    let node = |work| {
-        let what = CommandKind::Fill;
-        let at = here();
-        let command = NodeCommand { work, what, at, label: None, output: None, values: SmallVec::new() };
-        GraphNode { queue: 0, after: SmallVec::new(), command: Arc::new(command), gate: None }
-    };
-    let parts = PlanParts::of_one_queue(works.into_iter().map(node).collect());
-    Arc::new(GraphPlan::new(parts, MissingOrder::Add).expect("one queue has no conflict"))
+    let nodes = works.into_iter().map(|work| node(work, CommandKind::Fill));
+    graph_plan(PlanParts::of_one_queue(nodes.collect()))
 }
 
 impl Side {
@@ -72,15 +63,10 @@ impl Side {
         match call {
             Call::Replay(queue, graph) => {
                 let plan = self.plans[graph].clone();
-                let outputs = Vec::new();
-                let uploads = Vec::new();
-                let times = OnceLock::new();
-                let run = Arc::new(GraphRun { plan, outputs, uploads, times, at: here() });
-                let step = GraphStep { run, segment: None };
                 if !repeats {
-                    step.last_use().forget();
+                    plan.uses.last.forget();
                 }
-                enqueue_work(&self.engine, self.queues[queue], Work::Graph(Box::new(step)));
+                enqueue_work(&self.engine, self.queues[queue], whole_graph(graph_run(plan)));
             }
             Call::Fill(queue, block) => {
                 enqueue_work(&self.engine, self.queues[queue], fill(&self.blocks[block]));

@@ -11,7 +11,7 @@
 
 use crate::memory::block::Block;
 use crate::memory::read_slot::{ReadParts, ReadSlot, ReadState};
-use crate::scheduler::batch::{Info, Op, Status, Timed};
+use crate::scheduler::batch::{BatchState, BatchStatus, Op, Timed};
 use crate::scheduler::costs::{ExpectedCost, transfer};
 use crate::scheduler::lanes::Plannable;
 use crate::scheduler::plan::{FrontStep, LARGEST_BATCH, PlanGoal, Planner, host_conflict};
@@ -106,18 +106,18 @@ impl OpenBatch {
     }
 
     /// Returns by how many seconds a result in the batch is delayed if a command of `cost` seconds joins the batch.
-    pub(crate) fn late(&self, cost: f32) -> f32 {
+    pub(crate) fn delay_with(&self, cost: f32) -> f32 {
         self.busy + cost
     }
 
     pub(crate) fn frontier(&mut self, slot: Slot) -> &mut QueueFrontier {
-        let at = self.place(slot);
+        let at = self.frontier_index(slot);
         &mut self.frontiers[at].1
     }
 
     /// Returns the index of a queue's frontier, which is created on demand.
-    fn place(&mut self, slot: Slot) -> usize {
-        self.find(slot).unwrap_or_else(|| {
+    fn frontier_index(&mut self, slot: Slot) -> usize {
+        self.known_frontier_index(slot).unwrap_or_else(|| {
             let frontier = QueueFrontier { level: self.base, end: self.base_end, ..QueueFrontier::default() };
             let at = self.frontiers.len();
             self.frontiers.push((slot, frontier));
@@ -128,7 +128,7 @@ impl OpenBatch {
         })
     }
 
-    fn find(&self, slot: Slot) -> Option<usize> {
+    fn known_frontier_index(&self, slot: Slot) -> Option<usize> {
         let near = self.frontiers.iter().take(NEAR).position(|(known, _)| *known == slot);
         near.or_else(|| self.places.get(&slot).copied())
     }
@@ -143,7 +143,7 @@ impl OpenBatch {
     }
 
     /// Returns the steps that a queue must follow if it waits for `point`, and the level after those steps.
-    pub(crate) fn before(&mut self, point: Point) -> (SmallVec<[u32; 2]>, u32) {
+    pub(crate) fn steps_before(&mut self, point: Point) -> (SmallVec<[u32; 2]>, u32) {
         let frontier = self.frontier(point.slot);
         if !frontier.after.is_empty() {
             // The queue of `point` has waited for other steps since its last step, so the waiting queue follows them
@@ -173,7 +173,7 @@ impl OpenBatch {
 
     /// Adds one step at the end of its queue's frontier. An infinite cost means an unknown one and counts as 0 seconds.
     fn push(&mut self, slot: Slot, stamp: Stamp, work: Work, cost: f32) {
-        let place = self.place(slot);
+        let place = self.frontier_index(slot);
         let Self { frontiers, ends, expected, steps, bound, base, busy, .. } = self;
         let (_, frontier) = &mut frontiers[place];
         let at = steps.len() as u32;
@@ -205,7 +205,7 @@ impl OpenBatch {
             read.set(ReadState::Staging);
         }
         for touch in work.touches().filter(|touch| touch.write) {
-            self.write(slot, stamp, &touch);
+            self.prepare_write(slot, stamp, &touch);
         }
         self.push(slot, stamp, work, cost);
     }
@@ -224,7 +224,7 @@ impl OpenBatch {
         }
         // Saving bytes for earlier reads must not count as measured time.
         for touch in work.touches().filter(|touch| touch.write) {
-            self.write(slot, stamp, &touch);
+            self.prepare_write(slot, stamp, &touch);
         }
         let level = self.frontier(slot).level;
         let last = level + work.depth() - 1;
@@ -246,7 +246,7 @@ impl OpenBatch {
     ) {
         if let Some(time) = &time {
             for touch in works.iter().flat_map(|work| work.touches()).filter(|touch| touch.write) {
-                self.write(slot, stamp, &touch);
+                self.prepare_write(slot, stamp, &touch);
             }
             let level = self.frontier(slot).level;
             self.push(slot, stamp, Work::Start(time.clone()), 0.0);
@@ -283,7 +283,7 @@ impl OpenBatch {
         if costs.is_empty() {
             return;
         }
-        let place = self.place(slot);
+        let place = self.frontier_index(slot);
         self.steps.reserve(costs.len());
         self.ends.reserve(costs.len());
         let QueueFrontier { mut level, mut end, .. } = self.frontiers[place].1;
@@ -292,7 +292,7 @@ impl OpenBatch {
             if launch.touches().any(|touch| touch.write && is_read(&touch)) {
                 self.set_frontier(place, level, end);
                 for touch in launch.touches().filter(|touch| touch.write) {
-                    self.write(slot, stamp, &touch);
+                    self.prepare_write(slot, stamp, &touch);
                 }
                 QueueFrontier { level, end, .. } = self.frontiers[place].1;
             }
@@ -316,7 +316,7 @@ impl OpenBatch {
 
     /// Prepares a write. Before it, steps save the bytes of lazy reads that the host has not yet fetched from the
     /// block.
-    fn write(&mut self, slot: Slot, stamp: Stamp, touch: &Touch<'_>) {
+    fn prepare_write(&mut self, slot: Slot, stamp: Stamp, touch: &Touch<'_>) {
         if is_read(touch) {
             let left = touch.block.order().take_lazy(&touch.range);
             self.save_reads(slot, stamp, touch.block, left);
@@ -352,7 +352,7 @@ fn start(frontier: &QueueFrontier, ends: &[f32]) -> f32 {
 /// Leaves a read in place if the host can access the bytes; the call that waits for the read fetches them. Returns
 /// `true` if the read needs no step, for this reason or because the program has dropped it.
 pub(crate) fn read_in_place(src: &Span, read: &Arc<ReadSlot>) -> bool {
-    if matches!(read.place(), ReadState::Dropped) {
+    if matches!(read.state(), ReadState::Dropped) {
         return true;
     }
     let ready = src.block.direct() && read.messages().is_none();
@@ -417,7 +417,7 @@ impl Planner<'_> {
         self.append(Slot::CONTEXT, cost);
         let Some(open) = self.open[0].as_mut() else { return FrontStep::Again };
         open.end_context_commands();
-        let left = open.bound - open.late(0.0);
+        let left = open.bound - open.delay_with(0.0);
         self.skip_early_commands();
         self.drain_context_commands(upto, left, 1);
         FrontStep::Again
@@ -717,7 +717,10 @@ impl State {
     /// In each list, the needed batches come first and the others follow, both in their previous order. So each batch
     /// stays after its dependencies.
     pub(crate) fn move_to_front(&mut self, seq: Seq) {
-        let Some(&Info { lane, status: Status::Ready(priority), .. }) = self.batches.get(seq) else { return };
+        let Some(&BatchState { lane, status: BatchStatus::Ready(priority), .. }) = self.batches.get(seq)
+        else {
+            return;
+        };
         if self.lanes[lane].list(priority).front().is_some_and(|front| front.seq == seq) {
             return;
         }
@@ -740,7 +743,7 @@ impl State {
     /// nothing if the batch already has at least this priority.
     pub(crate) fn raise_priority(&mut self, seq: Seq, priority: Priority) {
         let Some(info) = self.batches.get(seq) else { return };
-        let (lane, Status::Ready(from)) = (info.lane, info.status) else { return };
+        let (lane, BatchStatus::Ready(from)) = (info.lane, info.status) else { return };
         if from >= priority {
             return;
         }
@@ -752,7 +755,7 @@ impl State {
         for &dep in &batch.deps {
             self.raise_priority(dep, priority);
         }
-        self.batches.set(seq, Status::Ready(priority));
+        self.batches.set(seq, BatchStatus::Ready(priority));
         self.lanes[lane].list(priority).push_back(batch);
     }
 }

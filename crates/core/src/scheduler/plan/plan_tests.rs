@@ -14,7 +14,8 @@ use crate::scheduler::engine::Engine;
 use crate::scheduler::plan::open_batch::{DueCommands, MOST_CONTEXT_COMMANDS};
 use crate::scheduler::plan::*;
 use crate::scheduler::test_engine::{
-    TestTask, batch_of, block, enqueue, enqueue_wait, enqueue_work, fill, hold, queue, queue_of, queues, span,
+    TestTask, batch_of, block, enqueue, enqueue_wait, enqueue_work, fill, finish, hold, queue, queue_of,
+    queues, reached_by_planning, span,
 };
 use crate::scheduler::wait::WaitTarget;
 use crate::work::kernel_launch::{BoundArray, Launch};
@@ -384,7 +385,7 @@ fn q10_a_lifted_batch_can_be_lifted_again() {
     let seq = state.lanes[0].list(Priority::Low)[0].seq;
     state.raise_priority(seq, Priority::Normal);
     state.raise_priority(seq, Priority::High);
-    assert_eq!(state.batches.status(seq), Status::Ready(Priority::High));
+    assert_eq!(state.batches.status(seq), BatchStatus::Ready(Priority::High));
     assert_eq!(firsts_of(&mut state, 0, Priority::High), [point.stamp]);
 }
 
@@ -407,20 +408,12 @@ fn e09_a_held_queue_holds_the_queues_that_need_it_and_no_other() {
 #[test]
 fn e05_a_task_is_woken_when_planning_alone_completes_its_point() {
     let engine = engine(1);
-    let [first, second] = queues(&engine);
-    let point = enqueue(&engine, first);
-    enqueue_wait(&engine, second, point);
-    let end = engine.lock().queue(second).end(second);
+    let (slot, end) = reached_by_planning(&engine);
     engine.register_waker(WaitTarget::Point(end), &TestTask::new().1);
-    engine.lock().plan([point], Priority::Normal);
-    while engine.lock().reached(point) != PointProgress::Done {
-        engine.submit_one(0);
-        engine.poll_lane(0);
-    }
     let mut state = engine.lock();
     assert!(state.after.wakers.is_empty());
     state.plan([end], Priority::Normal);
-    assert_eq!(state.queue(second).reached(end.stamp), PointProgress::Done);
+    assert_eq!(state.queue(slot).reached(end.stamp), PointProgress::Done);
     assert_eq!(state.after.wakers.len(), 1);
 }
 
@@ -471,7 +464,7 @@ fn m02_a_read_of_mapped_memory_needs_no_step() {
     enqueue_work(&engine, slot, fill(&block));
     let end = enqueue_work(&engine, slot, Work::Read { src: span(&block), slot: read.clone() });
     assert_eq!(planned(&engine, [end]), [1]);
-    assert!(matches!(read.place(), ReadState::Lazy));
+    assert!(matches!(read.state(), ReadState::Lazy));
 }
 
 #[test]

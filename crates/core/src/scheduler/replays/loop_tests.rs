@@ -2,16 +2,13 @@ use crate::error::CommandKind;
 use crate::scheduler::queues::Priority;
 use crate::scheduler::replays::*;
 use crate::scheduler::test_engine::{
-    TestTask, block, engine, enqueue_wait, finish, here, queue, queues, span,
+    TestTask, block, complete_one, engine, enqueue_wait, finish, graph_plan, graph_run, here, node, queue,
+    queues, span,
 };
 use crate::work::graph::control::{ChunkedLoop, ControlLayout, ControlTable, Gate, GateTest};
-use crate::work::graph::nodes::{GraphNode, NodeCommand};
-use crate::work::graph::order::MissingOrder;
-use crate::work::graph::plan::{GraphPlan, PlanParts};
+use crate::work::graph::plan::PlanParts;
 use crate::work::graph::run::{GraphRun, GraphStep};
 use crate::work::step::{Span, Work};
-use smallvec::SmallVec;
-use std::sync::OnceLock;
 
 /// Returns a replay of a loop with an empty body and at most `bound` iterations. A part has two iterations.
 fn replay(test: GateTest, bound: u32) -> Arc<GraphRun> {
@@ -20,30 +17,16 @@ fn replay(test: GateTest, bound: u32) -> Arc<GraphRun> {
         let condition = condition.clone();
         let bound = Some(bound);
         let gate = Gate { condition, test, parent: None, previous, own, bound, counter: None };
-        let work = Work::Gate(Box::new(gate));
-        let what = CommandKind::Gate;
-        let command =
-            NodeCommand { work, what, at: here(), label: None, output: None, values: SmallVec::new() };
-        GraphNode { queue: 0, after: SmallVec::new(), command: Arc::new(command), gate: None }
+        node(Work::Gate(Box::new(gate)), CommandKind::Gate)
     };
     let nodes = vec![gate(GateTest::Always, None, 0), gate(test, Some(0), 1), gate(test, Some(1), 0)];
     let layout =
         ControlLayout { gates: 2, places: vec![0..0, 0..0], first: vec![0; 3], ..ControlLayout::default() };
-    let parts = PlanParts {
-        label: "graph".into(),
-        nodes,
-        queues: ["q".into()].into(),
-        calls: Vec::new(),
+    graph_run(graph_plan(PlanParts {
         loops: vec![ChunkedLoop { nodes: 1..3, iterations: 2, dispatches: 2, bound, word: 0 }],
-        keep: Arc::new(()),
-        takes_turns: false,
-        names: <_>::default(),
-        inputs: <_>::default(),
-        values: <_>::default(),
         control: Some(Arc::new(ControlTable { words: block(), counts: block(), layout })),
-    };
-    let plan = Arc::new(GraphPlan::new(parts, MissingOrder::Add).expect("one queue has no conflict"));
-    Arc::new(GraphRun { plan, outputs: Vec::new(), uploads: Vec::new(), times: OnceLock::new(), at: here() })
+        ..PlanParts::of_one_queue(nodes)
+    }))
 }
 
 /// Executes the gate before the loop, and enqueues the loop. Returns the point of the loop.
@@ -55,14 +38,6 @@ fn enqueue(engine: &Engine, slot: Slot, run: &Arc<GraphRun>) -> Point {
     let front = GraphStep { run: run.clone(), segment: Some(0) };
     finish(engine, enqueue(Op::Work(Work::Graph(Box::new(front)))));
     enqueue(Op::Loop(Box::new(LoopRun::new(run, 1, run.plan.loops[0].clone()))))
-}
-
-/// Lets the device complete the oldest planned batch.
-fn complete_one(engine: &Engine) {
-    engine.submit_one(0);
-    while engine.lock().lanes[0].timeline.in_flight() > 0 {
-        engine.poll_lane(0);
-    }
 }
 
 fn is_held(engine: &Engine, slot: Slot) -> bool {

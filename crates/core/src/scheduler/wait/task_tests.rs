@@ -7,9 +7,10 @@ use crate::runtime::context_threads::ContextThreads;
 use crate::scheduler::queues::Priority;
 use crate::scheduler::relay::{RelaySource, SignalledBy, Signaller};
 use crate::scheduler::test_engine::{
-    TestTask, block, engine, enqueue, enqueue_callback, enqueue_work, fill, finish, hold, queue, span,
+    TestTask, block, engine, enqueue, enqueue_callback, enqueue_work, fill, finish, hold, queue,
+    reached_by_planning, span,
 };
-use crate::scheduler::wait::wait_tests::{TURNS, reached_by_planning};
+use crate::scheduler::wait::wait_tests::TURNS;
 use crate::scheduler::wait::*;
 use fencepost_sync::prim::{Mutex, lock};
 use std::sync::Weak;

@@ -7,12 +7,12 @@ use crate::record::cpu::cpu_recorder as cpu;
 use crate::record::cpu::cpu_recorder::SimulatorOptions;
 use crate::runtime::event::UserEvent;
 use crate::runtime::pending::{FutureLate, Pending};
-use crate::scheduler::batch::Status;
+use crate::scheduler::batch::BatchStatus;
 use crate::scheduler::queues::Priority;
 use crate::scheduler::relay::{SignalledBy, Signaller};
 use crate::scheduler::test_engine::{
-    TestTask, batch_of, engine, enqueue, enqueue_callback, enqueue_wait, finish, hold, queue, queue_of,
-    queues,
+    TestTask, batch_of, engine, enqueue, enqueue_callback, finish, hold, queue, queue_of, queues,
+    reached_by_planning,
 };
 use crate::scheduler::wait::*;
 use fencepost_sync::Lost;
@@ -71,21 +71,6 @@ fn wakes_each_task_once(engine: &Engine, target: WaitTarget<'_>, end: impl FnOnc
     end();
     assert_eq!([one.woken(), two.woken()], [1, 1]);
     assert!(engine.register_waker(target, &first).is_some());
-}
-
-/// Makes two queues and completes the first. The second only waits for the first, so its point completes as soon as it
-/// is planned. Returns the second queue and that point.
-pub(crate) fn reached_by_planning(engine: &Engine) -> (Slot, Point) {
-    let [first, second] = queues(engine);
-    let point = enqueue(engine, first);
-    enqueue_wait(engine, second, point);
-    let there = engine.lock().queue(second).end(second);
-    engine.lock().plan([point], Priority::Normal);
-    while engine.lock().reached(point) != PointProgress::Done {
-        engine.submit_one(0);
-        engine.poll_lane(0);
-    }
-    (second, there)
 }
 
 #[test]
@@ -312,9 +297,9 @@ fn q10_a_wait_for_a_low_queue_lifts_planned_and_unplanned_commands() {
         state.plan_target(WaitTarget::Point(point), &mut PlanRest::default());
         let seq = batch_of(&state, point);
         let at_first = if planned { Priority::Low } else { Priority::Normal };
-        assert_eq!(state.batches.status(seq), Status::Ready(at_first));
+        assert_eq!(state.batches.status(seq), BatchStatus::Ready(at_first));
         engine.next_step(&mut state, seq);
-        assert_eq!(state.batches.status(seq), Status::Ready(Priority::Normal), "planned: {planned}");
+        assert_eq!(state.batches.status(seq), BatchStatus::Ready(Priority::Normal), "planned: {planned}");
     }
 }
 

@@ -413,13 +413,9 @@ pub(crate) fn cuts(calls: impl Iterator<Item = u32>, loops: &[ChunkedLoop]) -> C
 mod tests {
     use super::*;
     use crate::error::CommandKind;
-    use crate::memory::block::{Block, BlockId, Heap, Memory};
-    use crate::memory::cpu_memory::CpuMemory;
-    use crate::work::graph::nodes::NodeCommand;
+    use crate::scheduler::test_engine;
+    use crate::scheduler::test_engine::{block, span};
     use crate::work::step::Work;
-    use smallvec::SmallVec;
-    use std::panic::Location;
-    use std::sync::Arc;
 
     #[test]
     fn a_signed_count_below_zero_is_above_no_number() {
@@ -432,9 +428,7 @@ mod tests {
 
     #[test]
     fn a_moved_gate_is_after_the_moved_gate_of_the_previous_iteration() {
-        let memory = Memory::Host(CpuMemory::zeroed(0));
-        let block = Arc::new(Block::new(BlockId::next(), Heap::Device, 16, memory));
-        let condition = Span { block, offset: 0, size: 4 };
+        let condition = Span { size: 4, ..span(&block()) };
         let test = GateTest::NonZero;
         let gate =
             Gate { condition, test, parent: None, previous: Some(2), own: 3, bound: None, counter: None };
@@ -454,11 +448,7 @@ mod tests {
     }
 
     fn node(gate: Option<u32>) -> GraphNode {
-        let what = CommandKind::Fill;
-        let at = Location::caller();
-        let command =
-            NodeCommand { work: Work::Nothing, what, at, label: None, output: None, values: <_>::default() };
-        GraphNode { queue: 0, after: SmallVec::new(), command: Arc::new(command), gate }
+        GraphNode { gate, ..test_engine::node(Work::Nothing, CommandKind::Fill) }
     }
 
     #[test]

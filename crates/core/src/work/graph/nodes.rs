@@ -54,6 +54,11 @@ impl GraphNode {
 }
 
 impl NodeCommand {
+    /// Returns a command without a name, an output and named values.
+    pub(crate) fn new(work: Work, what: CommandKind, at: &'static Location<'static>) -> Self {
+        Self { work, what, at, label: None, output: None, values: SmallVec::new() }
+    }
+
     /// Returns `true` for a timed marker: a node that only takes a time in each replay.
     pub(crate) fn is_timed_marker(&self) -> bool {
         matches!(self.work, Work::Nothing)
@@ -173,7 +178,7 @@ impl NodeList {
     }
 
     /// Moves the changed nodes into the list, if no other plan shares it. Then it no longer refers to old blocks.
-    pub(crate) fn absorb(&mut self) {
+    pub(crate) fn merge_changes(&mut self) {
         let Some(captured) = Arc::get_mut(&mut self.captured) else { return };
         for (node, changed) in self.changed.take().map(Arc::unwrap_or_clone).into_iter().flatten() {
             captured[node as usize] = changed;
@@ -237,7 +242,7 @@ pub(crate) fn parts(work: &Work) -> SmallVec<[NamedRange<'_>; 4]> {
     let mut all = SmallVec::new();
     match work {
         Work::Launch(launch) => {
-            all.extend(launch.indirect.iter().map(|groups| whole(CommandPart::Groups, groups)));
+            all.extend(launch.indirect.iter().map(|groups| range_of(CommandPart::Groups, groups)));
             all.extend(launch.bindings.iter().map(|bound| NamedRange {
                 part: CommandPart::Binding(bound.at),
                 block: &bound.block,
@@ -246,20 +251,20 @@ pub(crate) fn parts(work: &Work) -> SmallVec<[NamedRange<'_>; 4]> {
             }));
         }
         Work::Copy { src, dst } => {
-            all.extend([whole(CommandPart::Source, src), whole(CommandPart::Target, dst)]);
+            all.extend([range_of(CommandPart::Source, src), range_of(CommandPart::Target, dst)]);
         }
         Work::Region(copy) => {
-            all.extend([whole(CommandPart::Source, &copy.src), whole(CommandPart::Target, &copy.dst)]);
+            all.extend([range_of(CommandPart::Source, &copy.src), range_of(CommandPart::Target, &copy.dst)]);
         }
-        Work::Fill { dst, .. } | Work::Upload { dst, .. } => all.push(whole(CommandPart::Target, dst)),
-        Work::Read { src, .. } => all.push(whole(CommandPart::Source, src)),
-        Work::Gate(gate) => all.push(whole(CommandPart::Source, &gate.condition)),
+        Work::Fill { dst, .. } | Work::Upload { dst, .. } => all.push(range_of(CommandPart::Target, dst)),
+        Work::Read { src, .. } => all.push(range_of(CommandPart::Source, src)),
+        Work::Gate(gate) => all.push(range_of(CommandPart::Source, &gate.condition)),
         _ => {}
     }
     all
 }
 
-fn whole(part: CommandPart, span: &Span) -> NamedRange<'_> {
+fn range_of(part: CommandPart, span: &Span) -> NamedRange<'_> {
     NamedRange { part, block: &span.block, range: span.range(), write: Some(part == CommandPart::Target) }
 }
 
@@ -272,21 +277,21 @@ pub(crate) fn move_part(work: &mut Work, part: CommandPart, block: &Arc<Block>, 
                 bound.offset = offset;
             }
         }
-        (Work::Launch(launch), _) => launch.indirect.iter_mut().for_each(|span| span.place(block, offset)),
+        (Work::Launch(launch), _) => launch.indirect.iter_mut().for_each(|span| span.move_to(block, offset)),
         (Work::Region(copy), CommandPart::Source) => {
             copy.rows.from = copy.rows.from - copy.src.offset + offset;
-            copy.src.place(block, offset);
+            copy.src.move_to(block, offset);
         }
         (Work::Region(copy), _) => {
             copy.rows.to = copy.rows.to - copy.dst.offset + offset;
-            copy.dst.place(block, offset);
+            copy.dst.move_to(block, offset);
         }
-        (Work::Gate(gate), _) => gate.condition.place(block, offset),
+        (Work::Gate(gate), _) => gate.condition.move_to(block, offset),
         (Work::Copy { src, .. }, CommandPart::Source) | (Work::Read { src, .. }, _) => {
-            src.place(block, offset)
+            src.move_to(block, offset)
         }
         (Work::Copy { dst, .. } | Work::Fill { dst, .. } | Work::Upload { dst, .. }, _) => {
-            dst.place(block, offset);
+            dst.move_to(block, offset);
         }
         _ => {}
     }

@@ -119,14 +119,14 @@ pub(crate) fn derive(
         order: GraphOrder { first: range.start, ..GraphOrder::default() },
     };
     for at in range {
-        derivation.place(at)?;
+        derivation.add_next_node(at)?;
     }
     Ok(derivation.finish())
 }
 
 impl Derivation<'_> {
     /// Adds the next node.
-    fn place(&mut self, at: u32) -> Result<(), UnorderedNodes> {
+    fn add_next_node(&mut self, at: u32) -> Result<(), UnorderedNodes> {
         let nodes = self.nodes;
         let first = self.order.first;
         let node = &nodes[at as usize];
@@ -269,16 +269,16 @@ impl BarrierCount {
                 let copied =
                     gated.into_iter().flat_map(|table| [(table.words.id, false), (table.counts.id, true)]);
                 let uses: Vec<_> = std::iter::once((counts.block.id, false)).chain(copied).collect();
-                self.admit(node, &uses);
+                self.add_command(node, &uses);
             }
             let own = work.touches().map(|touch| (touch.block.id, touch.write));
             let uses: Vec<_> = own.chain(table_uses(plan.control.as_deref(), gated, work)).collect();
-            self.admit(node, &uses);
+            self.add_command(node, &uses);
         }
     }
 
     /// Adds a command. `uses` are the blocks that it uses, each with `true` for a write.
-    fn admit(&mut self, node: u32, uses: &[(BlockId, bool)]) {
+    fn add_command(&mut self, node: u32, uses: &[(BlockId, bool)]) {
         let earlier = uses.iter().filter_map(|&(block, write)| self.conflict(block, write)).max();
         if let Some(earlier) = earlier {
             self.uses.clear();
@@ -330,7 +330,7 @@ mod tests {
         let mut count = BarrierCount::default();
         for (node, uses) in commands.iter().enumerate() {
             let uses: Vec<_> = uses.iter().map(|&(block, write)| (BlockId(block), write)).collect();
-            count.admit(node as u32, &uses);
+            count.add_command(node as u32, &uses);
         }
         count.found
     }

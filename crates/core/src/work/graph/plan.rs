@@ -306,7 +306,7 @@ pub(crate) struct PlanChange {
 }
 
 /// Change of one part of a command: afterwards it refers to the bytes of an input from `start` on.
-struct Move {
+struct RangeMove {
     node: u32,
     input: usize,
     part: CommandPart,
@@ -350,11 +350,11 @@ impl GraphPlan {
     }
 
     /// Lists the changes of places because of new input bytes, by node.
-    fn moves(&self, moved: &[usize]) -> SmallVec<[Move; 1]> {
-        let mut moves: SmallVec<[Move; 1]> = SmallVec::new();
+    fn moves(&self, moved: &[usize]) -> SmallVec<[RangeMove; 1]> {
+        let mut moves: SmallVec<[RangeMove; 1]> = SmallVec::new();
         for &input in moved {
             let places = self.names.inputs[input].places.iter();
-            moves.extend(places.map(|place| Move {
+            moves.extend(places.map(|place| RangeMove {
                 node: place.node,
                 input,
                 part: place.part,
@@ -369,7 +369,7 @@ impl GraphPlan {
     fn rewrite(
         &self,
         commands: Vec<(u32, Arc<NodeCommand>)>,
-        moves: &[Move],
+        moves: &[RangeMove],
     ) -> Result<Vec<(u32, GraphNode)>> {
         let mut nodes = Vec::with_capacity(commands.len() + moves.len());
         let mut shared: FxHashMap<*const NodeCommand, Arc<NodeCommand>> = FxHashMap::default();
@@ -400,9 +400,9 @@ impl GraphPlan {
     }
 
     /// Returns a command with changed places.
-    fn apply(&self, old: &NodeCommand, moves: &[Move]) -> Result<Arc<NodeCommand>> {
+    fn apply(&self, old: &NodeCommand, moves: &[RangeMove]) -> Result<Arc<NodeCommand>> {
         let mut new = old.duplicate();
-        for &Move { input, part, start, .. } in moves {
+        for &RangeMove { input, part, start, .. } in moves {
             let BoundInput { block, offset } = &self.inputs[input];
             move_part(&mut new.work, part, block, offset + start);
         }

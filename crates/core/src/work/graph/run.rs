@@ -40,6 +40,16 @@ pub(crate) struct GraphStep {
 }
 
 impl GraphRun {
+    /// Returns a replay without times.
+    pub(crate) fn new(
+        plan: Arc<GraphPlan>,
+        outputs: Vec<Arc<ReadSlot>>,
+        uploads: Vec<Staged>,
+        at: &'static Location<'static>,
+    ) -> Arc<Self> {
+        Arc::new(Self { plan, outputs, uploads, times: OnceLock::new(), at })
+    }
+
     /// Returns the bytes that the replay has copied from a source of its plan.
     ///
     /// # Panics
@@ -61,7 +71,7 @@ impl GraphStep {
     }
 
     /// Returns `true` if the graph was captured on several queues.
-    pub(crate) fn forks(&self) -> bool {
+    pub(crate) fn has_several_queues(&self) -> bool {
         self.run.plan.queues.len() > 1
     }
 

@@ -99,15 +99,15 @@ impl UseCounts {
             blocks: Vec::new(),
             inputs: vec![RangeCounts::default(); names.inputs.len()],
         };
-        range.for_each(|node| counts.add(node, &nodes[node as usize].command));
+        range.for_each(|node| counts.change(node, &nodes[node as usize].command, true));
         counts
     }
 
     /// Replaces the counted uses of a node's old command by those of its new command.
     pub(crate) fn replace(&mut self, node: u32, old: &NodeCommand, new: &NodeCommand) {
         if self.range.contains(&node) {
-            self.add(node, new);
-            self.remove(node, old);
+            self.change(node, new, true);
+            self.change(node, old, false);
         }
     }
 
@@ -127,7 +127,8 @@ impl UseCounts {
         self.inputs.iter().map(|ranges| ranges.accesses().collect())
     }
 
-    fn add(&mut self, node: u32, command: &NodeCommand) {
+    /// Counts the uses of a command, or no longer counts them if `counts` is `false`.
+    fn change(&mut self, node: u32, command: &NodeCommand, counts: bool) {
         let is_empty = command.is_empty();
         for named in parts(&command.work) {
             let start = self.starts.get(&(node, named.part)).copied();
@@ -135,32 +136,16 @@ impl UseCounts {
                 Some((input, _)) => &mut self.inputs[input],
                 None => {
                     let counted = self.counted(named.block);
-                    counted.parts += 1;
+                    counted.parts = if counts { counted.parts + 1 } else { counted.parts - 1 };
                     &mut counted.ranges
                 }
             };
-            if let Some(key) = key(&named, start).filter(|_| !is_empty) {
-                *ranges.0.entry(key).or_insert(0) += 1;
+            match key(&named, start).filter(|_| !is_empty) {
+                Some(key) if counts => *ranges.0.entry(key).or_insert(0) += 1,
+                Some(key) => ranges.remove(key),
+                None => {}
             }
-        }
-    }
-
-    fn remove(&mut self, node: u32, command: &NodeCommand) {
-        let is_empty = command.is_empty();
-        for named in parts(&command.work) {
-            let start = self.starts.get(&(node, named.part)).copied();
-            let ranges = match start {
-                Some((input, _)) => &mut self.inputs[input],
-                None => {
-                    let counted = self.counted(named.block);
-                    counted.parts -= 1;
-                    &mut counted.ranges
-                }
-            };
-            if let Some(key) = key(&named, start).filter(|_| !is_empty) {
-                ranges.remove(key);
-            }
-            if start.is_none() {
+            if start.is_none() && !counts {
                 self.forget_unnamed(named.block.id);
             }
         }

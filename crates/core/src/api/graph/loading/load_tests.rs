@@ -21,11 +21,7 @@ const TEXT: &str = "struct Params { k: u32 }
     @compute @workgroup_size(64) fn k() { y[0].x = params.k * x[0]; }";
 
 fn context() -> (Context, CommandQueue) {
-    let ctx = Context::simulated(SimulatorOptions {
-        threads: false,
-        memory: 1 << 26,
-        ..SimulatorOptions::default()
-    });
+    let ctx = Context::simulated(SimulatorOptions::default().threads(false).memory(1 << 26));
     let nothing = |_: [u32; 3], _: [u32; 3], _: &[u8], _: &mut [HostBuffer<'_>]| ();
     ctx.host_kernel("k", Arc::new(nothing)).expect("it is the CPU recorder");
     let queue = ctx.queue("main");

@@ -23,11 +23,7 @@ const TEXT: &str = "struct Params { k: u32 }
     @compute @workgroup_size(64) fn k() { y[0] += params.k; }";
 
 fn context() -> (Context, CommandQueue) {
-    let ctx = Context::simulated(SimulatorOptions {
-        threads: false,
-        memory: 1 << 24,
-        ..SimulatorOptions::default()
-    });
+    let ctx = Context::simulated(SimulatorOptions::default().threads(false).memory(1 << 24));
     let add = |_: [u32; 3], _: [u32; 3], params: &[u8], buffers: &mut [HostBuffer<'_>]| {
         let k = u32::from_ne_bytes([params[0], params[1], params[2], params[3]]);
         let bytes = &mut buffers[0].bytes_mut()[..4];

@@ -48,7 +48,7 @@ type PartKey = (u32, bool, bool, u32, Option<u32>);
 
 /// Everything before a part: the number of earlier parts of each context, and the number of segments started by then.
 #[derive(Clone)]
-struct Past {
+struct EarlierParts {
     parts: Vec<u32>,
     /// Number of segments that start before the part.
     starts: u32,
@@ -58,11 +58,11 @@ struct Past {
 pub(crate) fn partition(orders: &[Arc<GraphOrder>], places: &[NodePlace], contexts: usize) -> Partition {
     let mut partition = Partition::default();
     // For each context, its parts, and the past after the last one.
-    let mut queues = vec![(Vec::new(), Past { parts: vec![0; contexts], starts: 0 }); contexts];
+    let mut queues = vec![(Vec::new(), EarlierParts { parts: vec![0; contexts], starts: 0 }); contexts];
     for (segment, order) in orders.iter().enumerate() {
         let segment = segment as u32;
         queues[0].1.starts = segment + 1;
-        let mut pasts: Vec<Past> = Vec::new();
+        let mut pasts: Vec<EarlierParts> = Vec::new();
         let first_part = partition.parts.len() as u32;
         let grouped = groups(order, places);
         let mut part_of: BTreeMap<u32, u32> = BTreeMap::new();
@@ -87,7 +87,7 @@ pub(crate) fn partition(orders: &[Arc<GraphOrder>], places: &[NodePlace], contex
             // Later parts come first, because they may imply the earlier ones.
             for &(other, is_own_read) in foreign.iter().rev() {
                 let of = partition.parts[other as usize].context as usize;
-                let known: &Past = &pasts[(other - first_part) as usize];
+                let known: &EarlierParts = &pasts[(other - first_part) as usize];
                 let is_known = past.parts[of] >= known.parts[of];
                 past.parts.iter_mut().zip(&known.parts).for_each(|(own, known)| *own = (*own).max(*known));
                 past.starts = past.starts.max(known.starts);
@@ -115,7 +115,7 @@ pub(crate) fn partition(orders: &[Arc<GraphOrder>], places: &[NodePlace], contex
 }
 
 /// Returns the parts that the first context must wait for in order to come after all parts. Adds them to its past.
-fn join(queues: &mut [(Vec<u32>, Past)]) -> SmallVec<[u32; 2]> {
+fn join(queues: &mut [(Vec<u32>, EarlierParts)]) -> SmallVec<[u32; 2]> {
     let mut joins = SmallVec::new();
     for other in 1..queues.len() {
         let count = queues[other].0.len() as u32;

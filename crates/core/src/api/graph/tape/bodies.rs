@@ -295,10 +295,7 @@ impl TapeState {
         let lease = || Arc::new(engine.lease(&gate.condition.block));
         self.leases.entry(gate.condition.block.id).or_insert_with(lease);
         let work = Work::Gate(Box::new(gate));
-        let what = CommandKind::Gate;
-        let label = None;
-        let command =
-            NodeCommand { work, what, at: construct.at, label, output: None, values: <_>::default() };
+        let command = NodeCommand::new(work, CommandKind::Gate, construct.at);
         self.push(queue.index, Arc::new(command), None);
     }
 
@@ -693,8 +690,7 @@ impl CapturedQueue {
             }
             let node = |queue: u32, work: Work| {
                 let what = if queue == theirs { CommandKind::BetweenContexts } else { CommandKind::Copy };
-                let values = SmallVec::new();
-                Arc::new(NodeCommand { work, what, at, label: None, output: None, values })
+                Arc::new(NodeCommand::new(work, what, at))
             };
             let work = Work::Read { src: copy.src.clone(), slot: ReadSlot::new() };
             let read = state.push(of_read, node(of_read, work), None);

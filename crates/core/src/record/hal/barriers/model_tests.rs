@@ -120,7 +120,7 @@ fn each_command_of_a_random_batch_comes_after_the_uses_it_depends_on_and_sees_th
         let mut model = Model::default();
         for at in 0..COMMANDS {
             let touches = drawn(&mut random, &marks);
-            if let Some(barrier) = tracker.admit(&touches) {
+            if let Some(barrier) = tracker.barrier_before(&touches) {
                 model.barrier(barrier);
             }
             let checked = model.command(&touches);
@@ -140,7 +140,7 @@ fn a_barrier_at_the_end_of_a_random_batch_makes_all_writes_visible() {
         let mut model = Model::default();
         for _ in 0..random.usize(..COMMANDS) {
             let touches = drawn(&mut random, &marks);
-            if let Some(barrier) = tracker.admit(&touches) {
+            if let Some(barrier) = tracker.barrier_before(&touches) {
                 model.barrier(barrier);
             }
             model.command(&touches).expect("the test above checks the barriers inside the batch");
@@ -172,15 +172,17 @@ fn a_barrier_before_a_kernel_does_not_order_copies_and_one_before_a_copy_names_a
     };
     let kernel = |from, to| [touch(from, OF_KERNELS, false), touch(to, Uses::STORAGE_READ_WRITE, true)];
     let mut tracker = BarrierTracker::new(Epochs::default().ordered(), false);
-    assert!(tracker.admit(&kernel(0, 1)).is_none());
-    let narrow = tracker.admit(&kernel(1, 2)).expect("the second kernel reads what the first one writes");
+    assert!(tracker.barrier_before(&kernel(0, 1)).is_none());
+    let narrow =
+        tracker.barrier_before(&kernel(1, 2)).expect("the second kernel reads what the first one writes");
     assert_eq!((narrow.to, narrow.buffers.len()), (OF_KERNELS, 1));
     let copy = [touch(1, Uses::COPY_SRC, false)];
-    let wide = tracker.admit(&copy).expect("the write of the first kernel is visible to kernels only");
+    let wide =
+        tracker.barrier_before(&copy).expect("the write of the first kernel is visible to kernels only");
     let mut named: Vec<usize> = wide.buffers.iter().map(|&(buffer, _)| buffer).collect();
     named.sort_unstable();
     assert_eq!((wide.to, named), (ANYTHING, vec![1, 2]));
-    assert!(tracker.admit(&copy).is_none(), "the wide barrier serves the second copy too");
+    assert!(tracker.barrier_before(&copy).is_none(), "the wide barrier serves the second copy too");
 }
 
 /// The barrier at the end of a batch orders all earlier commands before later copies and indirect launches.
@@ -203,7 +205,7 @@ fn each_command_of_random_batches_that_start_early_comes_after_those_of_earlier_
                 if random.u32(..16) == 0 && tracker.follow_earlier_batches() {
                     model.global(ANYTHING);
                 }
-                if let Some(barrier) = tracker.admit(&touches) {
+                if let Some(barrier) = tracker.barrier_before(&touches) {
                     assert!(!(is_after && barrier.is_global), "program {seed}: a second global barrier");
                     is_after = true;
                     model.barrier(barrier);
@@ -228,11 +230,11 @@ fn kernels_of_two_batches_on_different_blocks_need_no_barrier() {
         [BarrierUse { block, mark: &marks[at], buffer: at, uses, write: true }]
     };
     let mut first = BarrierTracker::new(Epochs::default().ordered(), false);
-    assert!(first.admit(&kernel(0)).is_none());
+    assert!(first.barrier_before(&kernel(0)).is_none());
     let mut second = BarrierTracker::new(first.epochs(), false);
-    assert!(second.admit(&kernel(1)).is_none(), "the blocks differ");
-    let barrier = second.admit(&kernel(0)).expect("the first batch may still write the block");
+    assert!(second.barrier_before(&kernel(1)).is_none(), "the blocks differ");
+    let barrier = second.barrier_before(&kernel(0)).expect("the first batch may still write the block");
     assert!(barrier.is_global);
     let mut third = BarrierTracker::new(second.epochs().ordered(), false);
-    assert!(third.admit(&kernel(0)).is_none(), "the batch is ordered");
+    assert!(third.barrier_before(&kernel(0)).is_none(), "the batch is ordered");
 }

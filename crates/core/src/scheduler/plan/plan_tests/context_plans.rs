@@ -127,12 +127,12 @@ fn q16_a_command_takes_along_only_the_arrays_that_it_needs() {
     // Another queue that uses the array comes after the batch of its fill.
     let later = enqueue_work(&engine, other, fill(&made));
     let state = plan(&engine, [later]);
-    let of = |point| crate::scheduler::test_engine::batch_of(&state, point);
+    let of = |point| batch_of(&state, point);
     assert!(of(end) < of(later));
     assert!(state.queue(other).batches().any(|seq| seq == of(end)), "the batch of the fill comes first");
     drop(state);
     let end = engine.lock().queue(Slot::CONTEXT).end(Slot::CONTEXT);
-    crate::scheduler::test_engine::finish(&engine, end);
+    finish(&engine, end);
     assert!(engine.lock().queue(Slot::CONTEXT).pending.is_empty());
 }
 
