@@ -24,6 +24,7 @@ mod kernel;
 mod machine;
 mod program;
 mod run;
+mod statements;
 #[cfg(all(feature = "compile", not(target_family = "wasm")))]
 mod trial;
 mod variables;

@@ -117,7 +117,6 @@ mod tests {
     use super::*;
     use crate::interpret::Interpreter;
     use crate::run::Cells;
-    use fencepost_kernels::{Module, ShaderSource};
     use std::sync::atomic::AtomicBool;
 
     /// A kernel that counts the Collatz steps of each invocation's number.
@@ -132,22 +131,15 @@ mod tests {
     #[test]
     fn invocations_that_leave_a_loop_apart_have_fewer_lanes() {
         let widths = [("n > 1u", 8), ("count < out[0]", 16)].map(|(condition, width)| {
-            let program = program(&STEPS.replace("n > 1u", condition));
+            let program = Program::of_text(STEPS.replace("n > 1u", condition));
             (Machine::new(&program).expect("the program is compiled").width(), width)
         });
         assert!(widths.iter().all(|(found, expected)| found == expected), "{widths:?}");
     }
 
-    fn program(text: &str) -> Arc<Program> {
-        let module = Module::parse(&ShaderSource::text("steps.wgsl", text.to_owned()));
-        let module = Arc::new(module.expect("the text is valid"));
-        let entry = module.entry("steps", &[]).expect("the entry point exists");
-        Arc::new(Program::new(&module, &entry).expect("the program is supported"))
-    }
-
     #[test]
     fn each_workgroup_runs_once_before_and_after_the_choice() {
-        let program = program(STEPS);
+        let program = Program::of_text(STEPS);
         let machine = Machine::new(&program).expect("the program is compiled");
         let Machine::Two { trial, .. } = &machine else { panic!("the kernel diverges, so it has two forms") };
         let interpreter = Interpreter::new(program.clone()).expect("the interpreter takes the program");

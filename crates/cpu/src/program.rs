@@ -5,9 +5,9 @@ use crate::variables;
 use fencepost_kernels::{Entry, Module, Places};
 #[cfg(all(feature = "compile", not(target_family = "wasm")))]
 use fencepost_kernels::{NagaPanic, guarded};
-use naga::proc::Layouter;
+use naga::proc::{Alignment, Layouter};
 use naga::valid::ModuleInfo;
-use naga::{AddressSpace, EntryPoint, GlobalVariable, Handle, ShaderStage, Span};
+use naga::{AddressSpace, EntryPoint, GlobalVariable, Handle, ShaderStage, Span, VectorSize};
 
 /// An entry point with its overrides applied, and the variables that the host binds.
 pub struct Program {
@@ -148,4 +148,21 @@ impl Program {
     pub fn unsupported(&self, what: impl Into<String>, span: Span) -> Error {
         Error::Unsupported { kernel: self.name().into(), what: what.into(), place: self.place(span) }
     }
+}
+
+#[cfg(test)]
+impl Program {
+    /// Creates the program of the first entry point of a text.
+    pub(crate) fn of_text(wgsl: impl Into<String>) -> std::sync::Arc<Self> {
+        let source = fencepost_kernels::ShaderSource::text("test.wgsl", wgsl.into());
+        let module = std::sync::Arc::new(Module::parse(&source).unwrap_or_else(|error| panic!("{error}")));
+        let entry = module.entries().next().expect("the text has an entry point").to_owned();
+        let entry = module.entry(&entry, &[]).unwrap_or_else(|error| panic!("{error}"));
+        std::sync::Arc::new(Self::new(&module, &entry).unwrap_or_else(|error| panic!("{error}")))
+    }
+}
+
+/// Returns the bytes from one column of a matrix to the next.
+pub(crate) fn column_stride(rows: VectorSize, scalar: naga::Scalar) -> u32 {
+    Alignment::from(rows) * u32::from(scalar.width)
 }

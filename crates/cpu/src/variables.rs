@@ -2,7 +2,8 @@
 
 use crate::error::{Error, Result};
 use crate::program::Program;
-use naga::{AddressSpace, Block, Function, Handle, Span, Statement, Type};
+use crate::statements::visit;
+use naga::{AddressSpace, Function, Handle, Span, Statement, Type};
 
 /// Maximum size of the variables of all invocations that one thread runs at once. The interpreter needs up to four
 /// times as much, because it uses 8 bytes for each number.
@@ -93,7 +94,7 @@ fn frame(function: &Function, frames: &[Frame], size: &impl Fn(Handle<Type>) -> 
         own.bytes += own.largest.or(variable.name.as_deref(), size(variable.ty), span);
     }
     let mut called = 0;
-    each_statement(&function.body, &mut |statement| match statement {
+    visit(&function.body, &mut |statement| match statement {
         Statement::Call { function, .. } => {
             let inner = &frames[function.index()];
             called = called.max(inner.bytes);
@@ -109,27 +110,6 @@ fn frame(function: &Function, frames: &[Frame], size: &impl Fn(Handle<Type>) -> 
     });
     own.bytes += called;
     own
-}
-
-fn each_statement(block: &Block, visit: &mut impl FnMut(&Statement)) {
-    for statement in block {
-        visit(statement);
-        match statement {
-            Statement::Block(inner) => each_statement(inner, visit),
-            Statement::If { accept, reject, .. } => {
-                each_statement(accept, visit);
-                each_statement(reject, visit);
-            }
-            Statement::Switch { cases, .. } => {
-                cases.iter().for_each(|case| each_statement(&case.body, visit));
-            }
-            Statement::Loop { body, continuing, .. } => {
-                each_statement(body, visit);
-                each_statement(continuing, visit);
-            }
-            _ => {}
-        }
-    }
 }
 
 #[cfg(test)]

@@ -2,8 +2,9 @@
 
 use super::Scalar;
 use super::narrow::narrow;
+use super::operator::{Operator, f, i, of_f, of_i, u};
 use half::f16;
-use naga::ScalarKind;
+use naga::{Scalar as Type, ScalarKind};
 
 /// Converts a value to a kind and a width in bytes, or reinterprets its bits if there is no width.
 ///
@@ -29,6 +30,23 @@ pub(crate) fn convert(x: Scalar, kind: ScalarKind, width: Option<u8>) -> Scalar 
         _ => unreachable!("bug: no scalar of a kernel has the kind {kind:?} and {width} bytes"),
     }
 }
+
+/// Returns a conversion between common types as a function of bits, which needs no choice of the type for each number.
+pub(crate) fn conversion(from: Type, to: Type) -> Option<Operator> {
+    Some(match (from, to) {
+        (Type::U32 | Type::I32 | Type::BOOL, Type::U32 | Type::I32) => |a, _| a,
+        (Type::U32, Type::F32) => |a, _| of_f(u(a) as f32),
+        (Type::I32, Type::F32) => |a, _| of_f(i(a) as f32),
+        (Type::F32, Type::U32) => |a, _| u64::from((f(a) as u32).min(LAST_U32)),
+        (Type::F32, Type::I32) => |a, _| of_i((f(a) as i32).min(LAST_I32)),
+        _ => return None,
+    })
+}
+
+/// Greatest `u32` that is an `f32`.
+const LAST_U32: u32 = 0xffff_ff00;
+/// Greatest `i32` that is an `f32`.
+const LAST_I32: i32 = 0x7fff_ff80;
 
 fn is_true(x: Scalar) -> bool {
     match x {
@@ -96,7 +114,7 @@ pub(super) fn to_f64(x: Scalar) -> f64 {
 
 #[cfg(test)]
 mod tests {
-    use super::convert;
+    use super::{conversion, convert};
     use crate::arith::Scalar;
     use crate::arith::tests::edges::{
         INTEGERS, doubles, floats, halves, integers, nearest_half, range, same, value, wrapped,
@@ -231,6 +249,22 @@ mod tests {
         assert!(zeros.iter().all(|&x| convert(x, ScalarKind::Bool, Some(1)) == Scalar::Bool(false)));
         let others = [Scalar::F32(f32::NAN), Scalar::F32(1e-45), Scalar::I64(1 << 40), Scalar::F64(-1e-300)];
         assert!(others.iter().all(|&x| convert(x, ScalarKind::Bool, Some(1)) == Scalar::Bool(true)));
+    }
+
+    #[test]
+    fn quick_conversions_compute_what_the_slow_ones_compute() {
+        let types = [naga::Scalar::U32, naga::Scalar::I32, naga::Scalar::F32];
+        let whole = types[..2].iter().flat_map(|&ty| integers(ty).into_iter().map(move |x| wrapped(ty, x)));
+        let far = [3e9, -3e9, 5e9].map(Scalar::F32);
+        let others = floats().into_iter().map(Scalar::F32).chain(far).chain([false, true].map(Scalar::Bool));
+        for x in whole.chain(others) {
+            for to in types {
+                if let Some(quick) = conversion(x.ty(), to) {
+                    let expected = convert(x, to.kind, Some(to.width));
+                    assert_eq!(Scalar::from_bits(to, quick(x.bits(), 0)), expected, "{x:?} to {to:?}");
+                }
+            }
+        }
     }
 
     #[test]

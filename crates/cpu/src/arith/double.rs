@@ -12,36 +12,6 @@ pub(crate) fn acosh(x: f64) -> f64 {
     if x < 1.0 { f64::NAN } else { libm::acosh(x) }
 }
 
-/// Returns the least integer that is at least `x`.
-pub(crate) fn ceil(x: f64) -> f64 {
-    x.ceil()
-}
-
-/// Returns the greatest integer that is at most `x`.
-pub(crate) fn floor(x: f64) -> f64 {
-    x.floor()
-}
-
-/// Returns the nearest integer, ties to even.
-pub(crate) fn round(x: f64) -> f64 {
-    x.round_ties_even()
-}
-
-/// Returns the number without its fraction.
-pub(crate) fn trunc(x: f64) -> f64 {
-    x.trunc()
-}
-
-/// Returns the square root.
-pub(crate) fn sqrt(x: f64) -> f64 {
-    x.sqrt()
-}
-
-/// Returns the reciprocal of the square root.
-pub(crate) fn inverse_sqrt(x: f64) -> f64 {
-    1.0 / x.sqrt()
-}
-
 /// Returns `x` times a power of two.
 pub(crate) fn ldexp(x: f64, exponent: i32) -> f64 {
     libm::ldexp(x, exponent)

@@ -10,6 +10,36 @@ pub(crate) fn abs<R: Real>(x: R) -> R {
     x.abs()
 }
 
+/// Returns the least integer that is at least `x`.
+pub(crate) fn ceil<R: Real>(x: R) -> R {
+    x.ceil()
+}
+
+/// Returns the greatest integer that is at most `x`.
+pub(crate) fn floor<R: Real>(x: R) -> R {
+    x.floor()
+}
+
+/// Returns the nearest integer, ties to even.
+pub(crate) fn round<R: Real>(x: R) -> R {
+    x.round_ties_even()
+}
+
+/// Returns the number without its fraction.
+pub(crate) fn trunc<R: Real>(x: R) -> R {
+    x.trunc()
+}
+
+/// Returns the square root.
+pub(crate) fn sqrt<R: Real>(x: R) -> R {
+    x.sqrt()
+}
+
+/// Returns the reciprocal of the square root. Both steps are rounded, as in compiled code.
+pub(crate) fn inverse_sqrt<R: Real>(x: R) -> R {
+    R::of(1.0) / x.sqrt()
+}
+
 /// Returns `b` if it is less than `a`, and `a` otherwise. If one is NaN, it returns the other one.
 pub(crate) fn min<R: Real>(a: R, b: R) -> R {
     if b < a || is_nan(a) { b } else { a }
@@ -83,13 +113,52 @@ fn is_nan<R: Real>(x: R) -> bool {
 #[cfg(test)]
 mod tests {
     use crate::arith::Scalar;
-    use crate::arith::tests::edges::{INTEGERS, call, floats, halves, integers, real, same, wrapped};
+    use crate::arith::tests::edges::{
+        INTEGERS, call, doubles, floats, halves, integers, real, same, wrapped,
+    };
     use half::f16;
     use naga::MathFunction as Fun;
 
     /// Calls a function of `f32` numbers.
     fn single(fun: Fun, args: &[f32]) -> f64 {
         real(call(fun, &args.iter().map(|&x| Scalar::F32(x)).collect::<Vec<_>>()))
+    }
+
+    /// Splits a number into the integer below it and the fraction above that.
+    fn split(x: f64) -> (f64, f64) {
+        let whole = x as i64;
+        let below = if (whole as f64) > x { whole - 1 } else { whole };
+        (below as f64, x - below as f64)
+    }
+
+    #[test]
+    fn rounded_numbers_are_the_integers_around_a_number() {
+        // A number from 2^52 on is an integer.
+        for x in doubles().into_iter().filter(|x| x.abs() < 2_f64.powi(52)) {
+            let (below, fraction) = split(x);
+            let above = if fraction == 0.0 { below } else { below + 1.0 };
+            let even = if below % 2.0 == 0.0 { below } else { above };
+            let nearest = if fraction < 0.5 {
+                below
+            } else if fraction > 0.5 {
+                above
+            } else {
+                even
+            };
+            let cut = if x < 0.0 { above } else { below };
+            let calls = [(Fun::Floor, below), (Fun::Ceil, above), (Fun::Round, nearest), (Fun::Trunc, cut)];
+            for (fun, expected) in calls {
+                assert_eq!(real(call(fun, &[Scalar::F64(x)])), expected, "{fun:?} of {x:e}");
+                if f64::from(x as f32) == x {
+                    assert_eq!(real(call(fun, &[Scalar::F32(x as f32)])), expected, "{fun:?} of {x:e}");
+                }
+            }
+        }
+        for x in [f32::INFINITY, f32::NEG_INFINITY, f32::NAN, f32::MAX, 8_388_609.0] {
+            for fun in [Fun::Floor, Fun::Ceil, Fun::Round, Fun::Trunc] {
+                assert!(same(call(fun, &[Scalar::F32(x)]), Scalar::F32(x)), "{fun:?} of {x:e}");
+            }
+        }
     }
 
     #[test]

@@ -38,7 +38,7 @@ mod scalar;
 pub(crate) mod tests;
 mod wide;
 
-pub(crate) use convert::convert;
+pub(crate) use convert::{conversion, convert};
 #[cfg(all(feature = "compile", not(target_family = "wasm")))]
 pub(crate) use each::Each;
 #[cfg(all(test, feature = "compile", not(target_family = "wasm")))]
@@ -46,7 +46,7 @@ pub(crate) use math::TABLE;
 pub(crate) use math::{Bits, OfVectors, Reference, builtin, math};
 pub(crate) use matrix::binary_whole;
 pub(crate) use operand::Operand;
-pub(crate) use operator::{binary, unary};
+pub(crate) use operator::{Operator, binary, binary_of, unary_of};
 pub(crate) use outcome::{Components, Outcome};
 pub(crate) use relational::relational;
 pub(crate) use scalar::Scalar;

@@ -1,30 +1,13 @@
-//! The operators on scalars.
+//! The operators on scalars, as functions of bits.
 
 use super::Scalar;
 use super::formula::remainder;
 use super::narrow::narrow;
-use naga::{BinaryOperator, UnaryOperator};
-use std::ops::{BitAnd, BitOr, BitXor};
+use half::f16;
+use naga::{BinaryOperator as Op, Scalar as Type, UnaryOperator};
 
-/// Applies a unary operator. The negative of the least integer is itself.
-///
-/// # Panics
-/// Panics for a type that cannot occur in a validated module, which is a bug.
-pub(crate) fn unary(op: UnaryOperator, x: Scalar) -> Scalar {
-    match (op, x) {
-        (UnaryOperator::Negate, Scalar::I32(x)) => Scalar::I32(x.wrapping_neg()),
-        (UnaryOperator::Negate, Scalar::I64(x)) => Scalar::I64(x.wrapping_neg()),
-        (UnaryOperator::Negate, Scalar::F16(x)) => Scalar::F16(-x),
-        (UnaryOperator::Negate, Scalar::F32(x)) => Scalar::F32(-x),
-        (UnaryOperator::Negate, Scalar::F64(x)) => Scalar::F64(-x),
-        (UnaryOperator::LogicalNot, Scalar::Bool(x)) => Scalar::Bool(!x),
-        (UnaryOperator::BitwiseNot, Scalar::I32(x)) => Scalar::I32(!x),
-        (UnaryOperator::BitwiseNot, Scalar::U32(x)) => Scalar::U32(!x),
-        (UnaryOperator::BitwiseNot, Scalar::I64(x)) => Scalar::I64(!x),
-        (UnaryOperator::BitwiseNot, Scalar::U64(x)) => Scalar::U64(!x),
-        _ => unreachable!("bug: {op:?} of {x:?}"),
-    }
-}
+/// Function from the bits of two operands to the bits of a result. A function of one operand ignores the second one.
+pub(crate) type Operator = fn(u64, u64) -> u64;
 
 /// Applies a binary operator to two scalars of one type. The amount of a shift is a `u32` for every type.
 ///
@@ -34,124 +17,179 @@ pub(crate) fn unary(op: UnaryOperator, x: Scalar) -> Scalar {
 ///
 /// # Panics
 /// Panics for types that cannot occur in a validated module, which is a bug.
-pub(crate) fn binary(op: BinaryOperator, a: Scalar, b: Scalar) -> Scalar {
-    let result = match (op, a, b) {
-        (BinaryOperator::ShiftLeft | BinaryOperator::ShiftRight, ..) => shift(op, a, b),
-        (_, Scalar::Bool(a), Scalar::Bool(b)) => logical(op, a, b).map(Scalar::Bool),
-        (_, Scalar::I32(a), Scalar::I32(b)) => i32::apply(op, a, b, Scalar::I32),
-        (_, Scalar::U32(a), Scalar::U32(b)) => u32::apply(op, a, b, Scalar::U32),
-        (_, Scalar::I64(a), Scalar::I64(b)) => i64::apply(op, a, b, Scalar::I64),
-        (_, Scalar::U64(a), Scalar::U64(b)) => u64::apply(op, a, b, Scalar::U64),
-        (_, Scalar::F16(a), Scalar::F16(b)) => f64::apply(op, a.into(), b.into(), |x| Scalar::F16(narrow(x))),
-        (_, Scalar::F32(a), Scalar::F32(b)) => f32::apply(op, a, b, Scalar::F32),
-        (_, Scalar::F64(a), Scalar::F64(b)) => f64::apply(op, a, b, Scalar::F64),
-        _ => None,
+pub(crate) fn binary(op: Op, a: Scalar, b: Scalar) -> Scalar {
+    let fits = matches!(op, Op::ShiftLeft | Op::ShiftRight) || a.ty() == b.ty();
+    let function = binary_of(op, a.ty()).filter(|_| fits);
+    let function = function.unwrap_or_else(|| unreachable!("bug: {a:?} {op:?} {b:?}"));
+    let ty = match op {
+        Op::Equal | Op::NotEqual | Op::Less | Op::LessEqual | Op::Greater | Op::GreaterEqual => Type::BOOL,
+        _ => a.ty(),
     };
-    result.unwrap_or_else(|| unreachable!("bug: {a:?} {op:?} {b:?}"))
+    Scalar::from_bits(ty, function(a.bits(), b.bits()))
 }
 
-/// Operand type of the binary operators. An operator that the type lacks returns `None`.
-trait Arithmetic: Copy + PartialOrd {
-    /// Returns the result of an operator with a result of the operand type.
-    fn number(op: BinaryOperator, a: Self, b: Self) -> Option<Self>;
+/// Returns a unary operator on operands of a type, or `None` if the type does not have it. The negative of the least
+/// integer is itself.
+pub(crate) fn unary_of(op: UnaryOperator, ty: Type) -> Option<Operator> {
+    Some(match (op, ty) {
+        (UnaryOperator::Negate, Type::I32) => |a, _| of_i(i(a).wrapping_neg()),
+        (UnaryOperator::Negate, Type::I64) => |a, _| a.wrapping_neg(),
+        (UnaryOperator::Negate, Type::F16) => |a, _| a ^ 1 << 15,
+        (UnaryOperator::Negate, Type::F32) => |a, _| a ^ 1 << 31,
+        (UnaryOperator::Negate, Type::F64) => |a, _| a ^ 1 << 63,
+        (UnaryOperator::LogicalNot, Type::BOOL) => |a, _| a ^ 1,
+        (UnaryOperator::BitwiseNot, Type::U32 | Type::I32) => |a, _| of_u(!u(a)),
+        (UnaryOperator::BitwiseNot, Type::U64 | Type::I64) => |a, _| !a,
+        _ => return None,
+    })
+}
 
-    /// Returns the result of any operator, also of comparisons.
-    fn apply(op: BinaryOperator, a: Self, b: Self, scalar: fn(Self) -> Scalar) -> Option<Scalar> {
-        let compared = compare(op, a, b).map(Scalar::Bool);
-        compared.or_else(|| Self::number(op, a, b).map(scalar))
+/// Returns a binary operator on operands of a type, or `None` if the type does not have it. A comparison returns the
+/// bits of a bool.
+pub(crate) fn binary_of(op: Op, ty: Type) -> Option<Operator> {
+    match ty {
+        Type::U32 => u32_function(op),
+        Type::I32 => i32_function(op),
+        Type::U64 => u64_function(op),
+        Type::I64 => i64_function(op),
+        Type::F16 => f16_function(op),
+        Type::F32 => f32_function(op),
+        Type::F64 => f64_function(op),
+        Type::BOOL => bool_function(op),
+        _ => None,
     }
 }
 
 macro_rules! integer {
-    ($($ty:ident)+) => { $(
-        impl Arithmetic for $ty {
-            fn number(op: BinaryOperator, a: Self, b: Self) -> Option<Self> {
-                Some(match op {
-                    BinaryOperator::Add => a.wrapping_add(b),
-                    BinaryOperator::Subtract => a.wrapping_sub(b),
-                    BinaryOperator::Multiply => a.wrapping_mul(b),
-                    BinaryOperator::Divide => if b == 0 { a } else { a.wrapping_div(b) },
-                    BinaryOperator::Modulo => if b == 0 { 0 } else { a.wrapping_rem(b) },
-                    _ => return bitwise(op, a, b),
-                })
-            }
+    ($name:ident, $from:ident, $of:ident) => {
+        fn $name(op: Op) -> Option<Operator> {
+            Some(match op {
+                Op::Add => |a, b| $of($from(a).wrapping_add($from(b))),
+                Op::Subtract => |a, b| $of($from(a).wrapping_sub($from(b))),
+                Op::Multiply => |a, b| $of($from(a).wrapping_mul($from(b))),
+                Op::Divide => |a, b| if b == 0 { a } else { $of($from(a).wrapping_div($from(b))) },
+                Op::Modulo => |a, b| if b == 0 { 0 } else { $of($from(a).wrapping_rem($from(b))) },
+                Op::Equal => |a, b| u64::from(a == b),
+                Op::NotEqual => |a, b| u64::from(a != b),
+                Op::Less => |a, b| u64::from($from(a) < $from(b)),
+                Op::LessEqual => |a, b| u64::from($from(a) <= $from(b)),
+                Op::Greater => |a, b| u64::from($from(a) > $from(b)),
+                Op::GreaterEqual => |a, b| u64::from($from(a) >= $from(b)),
+                Op::And => |a, b| a & b,
+                Op::InclusiveOr => |a, b| a | b,
+                Op::ExclusiveOr => |a, b| a ^ b,
+                Op::ShiftLeft => |a, b| $of($from(a).wrapping_shl(u(b))),
+                Op::ShiftRight => |a, b| $of($from(a).wrapping_shr(u(b))),
+                _ => return None,
+            })
         }
-    )+ };
+    };
 }
 
-integer!(i32 u32 i64 u64);
+integer!(u32_function, u, of_u);
+integer!(i32_function, i, of_i);
+integer!(u64_function, long, long);
+integer!(i64_function, signed_long, of_signed_long);
 
 macro_rules! float {
-    ($($ty:ident)+) => { $(
-        impl Arithmetic for $ty {
-            fn number(op: BinaryOperator, a: Self, b: Self) -> Option<Self> {
-                Some(match op {
-                    BinaryOperator::Add => a + b,
-                    BinaryOperator::Subtract => a - b,
-                    BinaryOperator::Multiply => a * b,
-                    BinaryOperator::Divide => a / b,
-                    BinaryOperator::Modulo => remainder(a, b),
-                    _ => return None,
-                })
-            }
+    ($name:ident, $from:ident, $of:ident) => {
+        fn $name(op: Op) -> Option<Operator> {
+            Some(match op {
+                Op::Add => |a, b| $of($from(a) + $from(b)),
+                Op::Subtract => |a, b| $of($from(a) - $from(b)),
+                Op::Multiply => |a, b| $of($from(a) * $from(b)),
+                Op::Divide => |a, b| $of($from(a) / $from(b)),
+                Op::Modulo => |a, b| $of(remainder($from(a), $from(b))),
+                Op::Equal => |a, b| u64::from($from(a) == $from(b)),
+                Op::NotEqual => |a, b| u64::from($from(a) != $from(b)),
+                Op::Less => |a, b| u64::from($from(a) < $from(b)),
+                Op::LessEqual => |a, b| u64::from($from(a) <= $from(b)),
+                Op::Greater => |a, b| u64::from($from(a) > $from(b)),
+                Op::GreaterEqual => |a, b| u64::from($from(a) >= $from(b)),
+                _ => return None,
+            })
         }
-    )+ };
+    };
 }
 
-float!(f32 f64);
+float!(f16_function, h, of_h);
+float!(f32_function, f, of_f);
+float!(f64_function, double, of_double);
 
-fn compare<T: PartialOrd>(op: BinaryOperator, a: T, b: T) -> Option<bool> {
+fn bool_function(op: Op) -> Option<Operator> {
     Some(match op {
-        BinaryOperator::Equal => a == b,
-        BinaryOperator::NotEqual => a != b,
-        BinaryOperator::Less => a < b,
-        BinaryOperator::LessEqual => a <= b,
-        BinaryOperator::Greater => a > b,
-        BinaryOperator::GreaterEqual => a >= b,
+        Op::Equal => |a, b| u64::from(a == b),
+        Op::NotEqual | Op::ExclusiveOr => |a, b| a ^ b,
+        Op::And | Op::LogicalAnd => |a, b| a & b,
+        Op::InclusiveOr | Op::LogicalOr => |a, b| a | b,
         _ => return None,
     })
 }
 
-fn bitwise<T: BitAnd<Output = T> + BitOr<Output = T> + BitXor<Output = T>>(
-    op: BinaryOperator,
-    a: T,
-    b: T,
-) -> Option<T> {
-    Some(match op {
-        BinaryOperator::And => a & b,
-        BinaryOperator::ExclusiveOr => a ^ b,
-        BinaryOperator::InclusiveOr => a | b,
-        _ => return None,
-    })
+pub(super) fn u(bits: u64) -> u32 {
+    bits as u32
 }
 
-fn logical(op: BinaryOperator, a: bool, b: bool) -> Option<bool> {
-    match op {
-        BinaryOperator::LogicalAnd => Some(a && b),
-        BinaryOperator::LogicalOr => Some(a || b),
-        _ => compare(op, a, b).or_else(|| bitwise(op, a, b)),
-    }
+pub(super) fn i(bits: u64) -> i32 {
+    bits as u32 as i32
 }
 
-/// Shifts any integer by an amount modulo its number of bits.
-fn shift(op: BinaryOperator, a: Scalar, b: Scalar) -> Option<Scalar> {
-    let amount = b.bits() as u32;
-    let left = op == BinaryOperator::ShiftLeft;
-    Some(match a {
-        Scalar::I32(a) => Scalar::I32(if left { a.wrapping_shl(amount) } else { a.wrapping_shr(amount) }),
-        Scalar::U32(a) => Scalar::U32(if left { a.wrapping_shl(amount) } else { a.wrapping_shr(amount) }),
-        Scalar::I64(a) => Scalar::I64(if left { a.wrapping_shl(amount) } else { a.wrapping_shr(amount) }),
-        Scalar::U64(a) => Scalar::U64(if left { a.wrapping_shl(amount) } else { a.wrapping_shr(amount) }),
-        _ => return None,
-    })
+pub(super) fn f(bits: u64) -> f32 {
+    f32::from_bits(bits as u32)
+}
+
+fn long(bits: u64) -> u64 {
+    bits
+}
+
+fn signed_long(bits: u64) -> i64 {
+    bits as i64
+}
+
+/// Operations on `f16` compute with `f64`.
+fn h(bits: u64) -> f64 {
+    f16::from_bits(bits as u16).to_f64()
+}
+
+fn double(bits: u64) -> f64 {
+    f64::from_bits(bits)
+}
+
+fn of_u(value: u32) -> u64 {
+    u64::from(value)
+}
+
+pub(super) fn of_i(value: i32) -> u64 {
+    u64::from(value as u32)
+}
+
+pub(super) fn of_f(value: f32) -> u64 {
+    u64::from(value.to_bits())
+}
+
+fn of_signed_long(value: i64) -> u64 {
+    value as u64
+}
+
+fn of_h(value: f64) -> u64 {
+    u64::from(narrow(value).to_bits())
+}
+
+fn of_double(value: f64) -> u64 {
+    value.to_bits()
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{binary, unary};
+    use super::{binary, unary_of};
     use crate::arith::Scalar;
     use crate::arith::tests::edges::{self, INTEGERS, integers, nearest_half, range, same, value, wrapped};
     use naga::{BinaryOperator as Op, UnaryOperator};
+
+    fn unary(op: UnaryOperator, x: Scalar) -> Scalar {
+        let function = unary_of(op, x.ty()).expect("the type has the operator");
+        Scalar::from_bits(x.ty(), function(x.bits(), 0))
+    }
 
     /// Returns the exact result of an integer operation, before it wraps.
     fn exact(op: Op, a: i128, b: i128) -> i128 {
@@ -296,19 +334,38 @@ mod tests {
     }
 
     #[test]
-    fn comparisons_with_nan_are_false_except_inequality() {
-        let types: [fn(f32) -> Scalar; 2] = [Scalar::F32, |x| Scalar::F64(x.into())];
-        for make in types {
-            for x in edges::floats() {
-                for op in [Op::Less, Op::LessEqual, Op::Greater, Op::GreaterEqual, Op::Equal, Op::NotEqual] {
-                    let expected = Scalar::Bool(op == Op::NotEqual);
-                    assert_eq!(binary(op, make(x), make(f32::NAN)), expected);
-                    assert_eq!(binary(op, make(f32::NAN), make(x)), expected);
+    fn arithmetic_of_f64_is_that_of_the_host() {
+        for op in [Op::Add, Op::Subtract, Op::Multiply, Op::Divide] {
+            for a in edges::doubles() {
+                for b in edges::doubles() {
+                    let got = binary(op, Scalar::F64(a), Scalar::F64(b));
+                    assert!(same(got, Scalar::F64(wide(op, a, b))), "{a:e} {op:?} {b:e}: {got:?}");
                 }
             }
-            assert_eq!(binary(Op::Equal, make(0.0), make(-0.0)), Scalar::Bool(true));
-            assert_eq!(binary(Op::Less, make(-1.0), make(0.5)), Scalar::Bool(true));
-            assert_eq!(binary(Op::Greater, make(f32::INFINITY), make(f32::MAX)), Scalar::Bool(true));
+        }
+    }
+
+    #[test]
+    fn comparisons_of_floats_are_those_of_their_values_and_with_nan_false_except_inequality() {
+        let halves = edges::halves().into_iter().map(Scalar::F16);
+        let others = edges::floats().into_iter().flat_map(|x| [Scalar::F32(x), Scalar::F64(x.into())]);
+        let all: Vec<Scalar> = halves.chain(others).collect();
+        for &a in &all {
+            for &b in all.iter().filter(|b| b.ty() == a.ty()) {
+                let x = edges::real(a);
+                let y = edges::real(b);
+                let expected = [
+                    (Op::Equal, x == y),
+                    (Op::NotEqual, x != y),
+                    (Op::Less, x < y),
+                    (Op::LessEqual, x <= y),
+                    (Op::Greater, x > y),
+                    (Op::GreaterEqual, x >= y),
+                ];
+                for (op, expected) in expected {
+                    assert_eq!(binary(op, a, b), Scalar::Bool(expected), "{a:?} {op:?} {b:?}");
+                }
+            }
         }
     }
 

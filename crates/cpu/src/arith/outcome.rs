@@ -31,4 +31,15 @@ impl Outcome {
             Operand::Matrix { columns, rows, .. } => Self::Matrix { columns, rows, values },
         }
     }
+
+    /// Calls a function with each component, in memory order.
+    pub(crate) fn each(&self, component: &mut impl FnMut(Scalar)) {
+        match self {
+            Self::Scalar(value) => component(*value),
+            Self::Vector(values) | Self::Matrix { values, .. } => {
+                values.iter().for_each(|value| component(*value));
+            }
+            Self::Pair(members) => members.iter().for_each(|member| member.each(component)),
+        }
+    }
 }

@@ -23,6 +23,12 @@ pub(crate) trait Real:
     /// Returns the greatest integer that is at most the number.
     fn floor(self) -> Self;
 
+    /// Returns the least integer that is at least the number.
+    fn ceil(self) -> Self;
+
+    /// Returns the nearest integer, ties to even.
+    fn round_ties_even(self) -> Self;
+
     /// Returns the square root.
     fn sqrt(self) -> Self;
 
@@ -30,46 +36,39 @@ pub(crate) trait Real:
     fn abs(self) -> Self;
 }
 
-impl Real for f32 {
-    fn of(x: f64) -> Self {
-        x as Self
-    }
+macro_rules! real {
+    ($ty:ident, $x:ident => $of:expr) => {
+        impl Real for $ty {
+            fn of($x: f64) -> Self {
+                $of
+            }
 
-    fn trunc(self) -> Self {
-        self.trunc()
-    }
+            fn trunc(self) -> Self {
+                self.trunc()
+            }
 
-    fn floor(self) -> Self {
-        self.floor()
-    }
+            fn floor(self) -> Self {
+                self.floor()
+            }
 
-    fn sqrt(self) -> Self {
-        self.sqrt()
-    }
+            fn ceil(self) -> Self {
+                self.ceil()
+            }
 
-    fn abs(self) -> Self {
-        self.abs()
-    }
+            fn round_ties_even(self) -> Self {
+                self.round_ties_even()
+            }
+
+            fn sqrt(self) -> Self {
+                self.sqrt()
+            }
+
+            fn abs(self) -> Self {
+                self.abs()
+            }
+        }
+    };
 }
 
-impl Real for f64 {
-    fn of(x: f64) -> Self {
-        x
-    }
-
-    fn trunc(self) -> Self {
-        self.trunc()
-    }
-
-    fn floor(self) -> Self {
-        self.floor()
-    }
-
-    fn sqrt(self) -> Self {
-        self.sqrt()
-    }
-
-    fn abs(self) -> Self {
-        self.abs()
-    }
-}
+real!(f32, x => x as f32);
+real!(f64, x => x);

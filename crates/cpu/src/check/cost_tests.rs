@@ -9,9 +9,7 @@ use crate::error::Fault;
 use crate::interpret::Interpreter;
 use crate::program::Program;
 use crate::run::{Cells, GridRun};
-use fencepost_kernels::{Module, ShaderSource};
 use std::ops::Range;
-use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 /// Outcome and cost of a check.
@@ -35,10 +33,8 @@ fn check(body: &str, offset: u64, shadow: &mut Shadow, stop: bool) -> Checked {
 }
 
 fn check_text(text: String, offset: u64, shadow: &mut Shadow, stop: bool) -> Checked {
-    let module = Arc::new(Module::parse(&ShaderSource::text("k.wgsl", text)).unwrap());
-    let entry = module.entry("k", &[]).unwrap();
-    let program = Arc::new(Program::new(&module, &entry).unwrap());
-    let interpreter = Interpreter::new(Arc::clone(&program)).unwrap();
+    let program = Program::of_text(text);
+    let interpreter = Interpreter::new(program.clone()).unwrap();
     let sites = Sites::new(&program, &interpreter);
     let mut words = [0_u128; 32];
     let buffers = [Cells::new(bytemuck::cast_slice_mut(&mut words))];

@@ -14,22 +14,14 @@ struct Value {
 
 impl Value {
     fn new(inner: &TypeInner, bits: &[u64]) -> Option<Self> {
-        let (columns, rows) = match *inner {
-            TypeInner::Vector { size, .. } => (0, size as usize),
-            TypeInner::Matrix { columns, rows, .. } => (columns as usize, rows as usize),
-            _ => (0, 0),
-        };
+        let (columns, rows) = Operand::shape(inner);
         let ty = inner.scalar()?;
         let scalars = bits.iter().map(|&bits| Scalar::from_bits(ty, bits)).collect();
         Some(Self { columns, rows, scalars })
     }
 
     fn operand(&self) -> Operand<'_> {
-        match (self.columns, self.rows) {
-            (0, 0) => Operand::Scalar(self.scalars[0]),
-            (0, _) => Operand::Vector(&self.scalars),
-            (columns, rows) => Operand::Matrix { columns, rows, values: &self.scalars },
-        }
+        Operand::new(self.columns, self.rows, &self.scalars)
     }
 
     fn text(&self) -> String {
@@ -61,9 +53,6 @@ pub(super) fn new_nan(
             }
             let values = values(&[inner(left), inner(right)], bits, false)?;
             let outcome = match &values[..] {
-                [a, b] if a.rows + b.rows == 0 => {
-                    Outcome::Scalar(arith::binary(op, a.scalars[0], b.scalars[0]))
-                }
                 [a, b] => arith::binary_whole(op, a.operand(), b.operand()),
                 _ => return None,
             };
@@ -94,10 +83,9 @@ pub(super) fn new_nan(
 /// Returns the operands, or `None` if one of them is NaN. For a function that computes each component separately, two
 /// equal words count as one operand.
 fn values(inners: &[&TypeInner], bits: &[u64], each: bool) -> Option<Vec<Value>> {
-    let count = |inner: &TypeInner| match *inner {
-        TypeInner::Vector { size, .. } => size as usize,
-        TypeInner::Matrix { columns, rows, .. } => columns as usize * rows as usize,
-        _ => 1,
+    let count = |inner: &TypeInner| {
+        let (columns, rows) = Operand::shape(inner);
+        columns.max(1) * rows.max(1)
     };
     let same = each && bits.len() == 2 && bits[0] == bits[1];
     let whole = !same && inners.iter().map(|inner| count(inner)).sum::<usize>() == bits.len();
@@ -116,11 +104,7 @@ fn values(inners: &[&TypeInner], bits: &[u64], each: bool) -> Option<Vec<Value>>
 }
 
 fn is_nan(outcome: &Outcome) -> bool {
-    match outcome {
-        Outcome::Scalar(value) => float(*value).is_nan(),
-        Outcome::Vector(values) | Outcome::Matrix { values, .. } => {
-            values.iter().any(|&value| float(value).is_nan())
-        }
-        Outcome::Pair(pair) => pair.iter().any(is_nan),
-    }
+    let mut found = false;
+    outcome.each(&mut |value| found |= float(value).is_nan());
+    found
 }

@@ -1,7 +1,7 @@
 //! Names of parts of variables.
 
-use naga::proc::Alignment;
-use naga::{Expression, Function, Handle, Module, Type, TypeInner, VectorSize};
+use crate::program::column_stride;
+use naga::{Expression, Function, Handle, Module, Type, TypeInner};
 
 /// Appends the path to the scalar at a byte of a type, such as `[3].x`, to a variable's name.
 pub(super) fn scalar_at(module: &Module, name: &str, ty: Handle<Type>, byte: u64) -> String {
@@ -23,7 +23,7 @@ pub(super) fn scalar_at(module: &Module, name: &str, ty: Handle<Type>, byte: u64
                 inner = &module.types[member.ty].inner;
             }
             TypeInner::Matrix { rows, scalar, .. } => {
-                let stride = column_stride(rows, scalar);
+                let stride = u64::from(column_stride(rows, scalar));
                 let row = byte % stride / u64::from(scalar.width);
                 return format!("{path}[{}].{}", byte / stride, component(row));
             }
@@ -33,13 +33,6 @@ pub(super) fn scalar_at(module: &Module, name: &str, ty: Handle<Type>, byte: u64
             _ => return path,
         }
     }
-}
-
-/// Returns the bytes from one column of a matrix to the next.
-fn column_stride(rows: VectorSize, scalar: naga::Scalar) -> u64 {
-    let width = u32::from(scalar.width);
-    let alignment = Alignment::from(rows) * Alignment::new(width).unwrap_or(Alignment::ONE);
-    u64::from(alignment.round_up(rows as u32 * width))
 }
 
 fn component(number: u64) -> &'static str {

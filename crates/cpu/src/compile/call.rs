@@ -3,7 +3,7 @@
 use super::function::{Argument, Frame, Local, Lower};
 use super::place::Place;
 use super::refusal::{Result, refuse};
-use super::shared::visit;
+use crate::statements::visit;
 use cranelift_codegen::ir::{self, InstBuilder};
 use cranelift_module::Module as _;
 use naga::{Expression, Function, Handle, Statement, TypeInner};
@@ -67,9 +67,7 @@ impl<'m> Lower<'_, 'm> {
         self.declare_locals()?;
         self.block(&function.body)?;
         let exit = self.frame.exit;
-        if !self.jumped {
-            self.jump(exit);
-        }
+        self.fall(exit);
         self.enter(exit);
         Ok(())
     }

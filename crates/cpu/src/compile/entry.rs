@@ -163,9 +163,7 @@ impl<'m> Entry<'_, '_, 'm> {
                 self.lower.enter(head);
                 self.lower.frame.targets.push(super::function::Targets { exit, next: Some(next) });
                 self.steps(body)?;
-                if !self.lower.jumped {
-                    self.lower.jump(next);
-                }
+                self.lower.fall(next);
                 self.lower.enter(next);
                 self.steps(continuing)?;
                 self.lower.frame.targets.pop();
@@ -184,16 +182,9 @@ impl<'m> Entry<'_, '_, 'm> {
         for (block, steps) in [(accepted, accept), (rejected, reject)] {
             self.lower.enter(block);
             self.steps(steps)?;
-            if !self.lower.jumped {
-                self.lower.jump(after);
-                reached = true;
-            }
+            reached |= self.lower.fall(after);
         }
-        if reached {
-            self.lower.enter(after);
-        } else {
-            self.lower.jumped = true;
-        }
+        self.lower.end_branch(after, reached);
         Ok(())
     }
 
@@ -385,9 +376,7 @@ impl<'m> Entry<'_, '_, 'm> {
         }
         self.lower.frame.exit = next;
         body(self, counters)?;
-        if !self.lower.jumped {
-            self.lower.jump(next);
-        }
+        self.lower.fall(next);
         self.lower.invocation = invocation;
         self.lower.frame.exit = exit;
         self.lower.frame.arguments = arguments;

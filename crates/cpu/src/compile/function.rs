@@ -128,6 +128,24 @@ impl<'m> Lower<'_, 'm> {
         self.jumped = true;
     }
 
+    /// Jumps to a block, unless the current block has ended with a jump. Returns `true` if it jumps.
+    pub(super) fn fall(&mut self, block: Block) -> bool {
+        let falls = !self.jumped;
+        if falls {
+            self.jump(block);
+        }
+        falls
+    }
+
+    /// Continues after a branch if one of its blocks has jumped there.
+    pub(super) fn end_branch(&mut self, after: Block, reached: bool) {
+        if reached {
+            self.enter(after);
+        } else {
+            self.jumped = true;
+        }
+    }
+
     /// Continues in a block.
     pub(super) fn enter(&mut self, block: Block) {
         self.builder.switch_to_block(block);

@@ -1,7 +1,7 @@
 //! The components of a type: their kinds, and their offsets in memory.
 
 use super::refusal::{Result, refuse};
-use crate::program::Program;
+use crate::program::{Program, column_stride};
 use cranelift_codegen::ir::{self, types};
 use naga::proc::IndexableLength;
 use naga::{ArraySize, Handle, ScalarKind, TypeInner};
@@ -212,9 +212,4 @@ impl<'m> Types<'m> {
             None => refuse(format!("arithmetic on {inner:?}")),
         }
     }
-}
-
-/// Returns the distance between two columns of a matrix in memory.
-pub(super) fn column_stride(rows: naga::VectorSize, scalar: naga::Scalar) -> u32 {
-    naga::proc::Alignment::from(rows) * u32::from(scalar.width)
 }

@@ -4,8 +4,8 @@ use super::function::{Local, Lower};
 use super::layout::Types;
 use super::place::Place;
 use super::refusal::Result;
-use super::shared::visit;
-use cranelift_codegen::ir::{self, InstBuilder, MemFlags, types};
+use crate::statements::visit;
+use cranelift_codegen::ir::{self, InstBuilder, MemFlags};
 use naga::{Expression, Function, Handle, LocalVariable, Statement};
 use rustc_hash::FxHashSet;
 
@@ -60,16 +60,7 @@ impl Lower<'_, '_> {
     pub(super) fn initialise(&mut self, handle: Handle<LocalVariable>, local: &Local) -> Result<()> {
         let variable = &self.frame.function.local_variables[handle];
         let inner = self.types().inner(variable.ty);
-        let place = match local {
-            Local::Registers(variables) => Place::Registers(variables.clone()),
-            Local::Stack(slot) => {
-                let address = self.builder.ins().stack_addr(types::I64, *slot, 0);
-                Place::Memory { address, offset: 0, length: None }
-            }
-            Local::Invocation(offset) => {
-                Place::Memory { address: self.invocation, offset: *offset, length: None }
-            }
-        };
+        let place = self.local_place(local);
         match (variable.init, &place) {
             (Some(init), _) => {
                 let values = self.value(init)?;

@@ -2,9 +2,10 @@
 
 use super::context;
 use super::function::{Argument, Local, Lower};
-use super::layout::{Kind, column_stride};
+use super::layout::Kind;
 use super::refusal::{Result, refuse};
 use super::value::Components;
+use crate::program::column_stride;
 use cranelift_codegen::ir::{self, InstBuilder, MemFlags, types};
 use cranelift_frontend::Variable;
 use naga::{AddressSpace, ArraySize, Expression, GlobalVariable, Handle, TypeInner};
@@ -43,7 +44,8 @@ impl Lower<'_, '_> {
         }
     }
 
-    fn local_place(&mut self, local: &Local) -> Place {
+    /// Returns the place of a local variable.
+    pub(super) fn local_place(&mut self, local: &Local) -> Place {
         match local {
             Local::Registers(variables) => Place::Registers(variables.clone()),
             Local::Stack(slot) => {

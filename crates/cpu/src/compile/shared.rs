@@ -9,7 +9,7 @@ use cranelift_codegen::settings::{self, Configurable};
 use cranelift_jit::{JITBuilder, JITModule};
 use cranelift_module::{FuncId, Module as _, default_libcall_names};
 use naga::valid::FunctionInfo;
-use naga::{AddressSpace, Function, GlobalVariable, Handle, Statement, TypeInner};
+use naga::{AddressSpace, Function, GlobalVariable, Handle, TypeInner};
 use rustc_hash::FxHashMap;
 use std::sync::Arc;
 
@@ -256,27 +256,4 @@ fn jit() -> Result<JITModule> {
 /// Reports an error of Cranelift.
 pub(super) fn failed(error: impl std::fmt::Debug) -> NotCompiled {
     NotCompiled::new(format!("code that Cranelift does not translate: {error:?}"))
-}
-
-/// Visits every statement of a block, the outer ones first.
-pub(super) fn visit<'m>(block: &'m naga::Block, seen: &mut impl FnMut(&'m Statement)) {
-    block.iter().for_each(|statement| visit_one(statement, seen));
-}
-
-/// Visits a statement and the statements inside it.
-pub(super) fn visit_one<'m>(statement: &'m Statement, seen: &mut impl FnMut(&'m Statement)) {
-    seen(statement);
-    match statement {
-        Statement::Block(inner) => visit(inner, seen),
-        Statement::If { accept, reject, .. } => {
-            visit(accept, seen);
-            visit(reject, seen);
-        }
-        Statement::Switch { cases, .. } => cases.iter().for_each(|case| visit(&case.body, seen)),
-        Statement::Loop { body, continuing, .. } => {
-            visit(body, seen);
-            visit(continuing, seen);
-        }
-        _ => {}
-    }
 }

@@ -78,16 +78,9 @@ impl<'m> Lower<'_, 'm> {
             }
             self.enter(entry);
             self.block(block)?;
-            if !self.jumped {
-                self.jump(after);
-                reached = true;
-            }
+            reached |= self.fall(after);
         }
-        if reached {
-            self.enter(after);
-        } else {
-            self.jumped = true;
-        }
+        self.end_branch(after, reached);
         Ok(())
     }
 
@@ -137,9 +130,7 @@ impl<'m> Lower<'_, 'm> {
 
     /// Ends a case that does not end with a jump: it continues with the next case if it falls through.
     pub(super) fn end_case(&mut self, blocks: &[ir::Block], at: usize, falls: bool) {
-        if !self.jumped {
-            self.jump(if falls { blocks[at + 1] } else { blocks[blocks.len() - 1] });
-        }
+        self.fall(if falls { blocks[at + 1] } else { blocks[blocks.len() - 1] });
     }
 
     fn repeat(
@@ -153,9 +144,7 @@ impl<'m> Lower<'_, 'm> {
         self.enter(head);
         self.frame.targets.push(Targets { exit, next: Some(next) });
         self.block(body)?;
-        if !self.jumped {
-            self.jump(next);
-        }
+        self.fall(next);
         self.enter(next);
         self.block(continuing)?;
         self.frame.targets.pop();

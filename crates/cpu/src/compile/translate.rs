@@ -69,9 +69,7 @@ fn translate_entry<'m>(
         lower.context = values[0];
         lower.invocation = lower.context_field(types::I64, super::context::INVOCATIONS);
         entry::entry(lower, plan)?;
-        if !lower.jumped {
-            lower.jump(exit);
-        }
+        lower.fall(exit);
         for (block, result) in [(exit, 0), (lower.stopped, 1)] {
             lower.enter(block);
             let result = lower.word(result);

@@ -104,7 +104,7 @@ pub(super) fn visit_results(statement: &Statement, seen: &mut impl FnMut(Handle<
         | Statement::SubgroupCollectiveOperation { result, .. } => seen(*result),
         _ => {}
     };
-    super::shared::visit_one(statement, &mut one);
+    crate::statements::visit_one(statement, &mut one);
 }
 
 /// Context that tells which jumps of an inner statement stay within the visited one.
@@ -146,6 +146,13 @@ pub(super) fn escapes(statement: &Statement, inside: Inside) -> bool {
         }
         _ => false,
     }
+}
+
+/// Returns `true` if a statement is or contains a `return`.
+pub(super) fn returns(statement: &Statement) -> bool {
+    let mut found = false;
+    crate::statements::visit_one(statement, &mut |inner| found |= matches!(inner, Statement::Return { .. }));
+    found
 }
 
 /// Returns `true` if a statement contains a barrier.

@@ -1,13 +1,14 @@
 //! Operations on atomic variables.
 
 use super::memory::Memory;
-use naga::{AtomicFunction, Scalar, ScalarKind};
+use crate::arith::{self, Scalar};
+use naga::{AtomicFunction, BinaryOperator};
 
 /// Changes an atomic variable, and returns its old value and if a compare-exchange stored.
 pub(super) fn change(
     memory: &Memory<'_>,
     (region, byte): (u16, u64),
-    (fun, ty): (AtomicFunction, Scalar),
+    (fun, ty): (AtomicFunction, naga::Scalar),
     value: u64,
     compare: Option<u64>,
 ) -> (u64, bool) {
@@ -19,60 +20,19 @@ pub(super) fn change(
 }
 
 /// Returns the new value.
-fn combine(fun: AtomicFunction, ty: Scalar, old: u64, value: u64) -> u64 {
-    let bits = match fun {
-        AtomicFunction::Add => return sum(ty, old, value, false),
-        AtomicFunction::Subtract => return sum(ty, old, value, true),
-        AtomicFunction::And => old & value,
-        AtomicFunction::InclusiveOr => old | value,
-        AtomicFunction::ExclusiveOr => old ^ value,
-        AtomicFunction::Min => {
-            if is_less(ty, value, old) {
-                value
-            } else {
-                old
-            }
-        }
-        AtomicFunction::Max => {
-            if is_less(ty, old, value) {
-                value
-            } else {
-                old
-            }
-        }
-        AtomicFunction::Exchange { .. } => value,
+fn combine(fun: AtomicFunction, ty: naga::Scalar, old: u64, value: u64) -> u64 {
+    let [a, b] = [old, value].map(|bits| Scalar::from_bits(ty, bits));
+    let is_less = |a, b| arith::binary(BinaryOperator::Less, a, b) == Scalar::Bool(true);
+    let new = match fun {
+        AtomicFunction::Add => arith::binary(BinaryOperator::Add, a, b),
+        AtomicFunction::Subtract => arith::binary(BinaryOperator::Subtract, a, b),
+        AtomicFunction::And => arith::binary(BinaryOperator::And, a, b),
+        AtomicFunction::InclusiveOr => arith::binary(BinaryOperator::InclusiveOr, a, b),
+        AtomicFunction::ExclusiveOr => arith::binary(BinaryOperator::ExclusiveOr, a, b),
+        AtomicFunction::Min if is_less(b, a) => b,
+        AtomicFunction::Max if is_less(a, b) => b,
+        AtomicFunction::Min | AtomicFunction::Max => a,
+        AtomicFunction::Exchange { .. } => b,
     };
-    if ty.width == 4 { bits & u64::from(u32::MAX) } else { bits }
-}
-
-fn sum(ty: Scalar, old: u64, value: u64, subtract: bool) -> u64 {
-    match (ty.kind, ty.width) {
-        (ScalarKind::Float, 4) => {
-            let old = f32::from_bits(old as u32);
-            let value = f32::from_bits(value as u32);
-            u64::from((if subtract { old - value } else { old + value }).to_bits())
-        }
-        (ScalarKind::Float, _) => {
-            let old = f64::from_bits(old);
-            let value = f64::from_bits(value);
-            (if subtract { old - value } else { old + value }).to_bits()
-        }
-        (_, 4) => {
-            let old = old as u32;
-            let value = value as u32;
-            u64::from(if subtract { old.wrapping_sub(value) } else { old.wrapping_add(value) })
-        }
-        _ if subtract => old.wrapping_sub(value),
-        _ => old.wrapping_add(value),
-    }
-}
-
-fn is_less(ty: Scalar, a: u64, b: u64) -> bool {
-    match (ty.kind, ty.width) {
-        (ScalarKind::Sint, 4) => (a as u32 as i32) < b as u32 as i32,
-        (ScalarKind::Sint, _) => (a as i64) < b as i64,
-        (ScalarKind::Float, 4) => f32::from_bits(a as u32) < f32::from_bits(b as u32),
-        (ScalarKind::Float, _) => f64::from_bits(a) < f64::from_bits(b),
-        _ => a < b,
-    }
+    new.bits()
 }

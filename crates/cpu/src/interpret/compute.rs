@@ -54,15 +54,6 @@ impl<O: Observer> Executor<'_, O> {
                 self.tell_arguments(here, next, stack, &vectors.from);
                 operate::vectors(stack, base, vectors);
             }
-            Op::Binary(ref binary) => {
-                self.tell_operands(here, next, stack, binary.to, binary.a, binary.b);
-                operate::binary(stack, base, binary);
-            }
-            Op::Unary { op, ty, to, from } => {
-                let operand = Strided { slot: from, step: 1 };
-                self.tell_operands(here, next, stack, to, operand, operand);
-                operate::unary(stack, base, op, ty, to, from);
-            }
             Op::Product(ref product) => {
                 self.tell_arguments(here, next, stack, &[product.a, product.b]);
                 operate::product(stack, base, product);

@@ -14,7 +14,6 @@ mod memory;
 mod observer;
 mod op;
 mod operate;
-mod quick;
 mod shape;
 mod step;
 mod subgroup;

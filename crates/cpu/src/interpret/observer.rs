@@ -84,8 +84,6 @@ mod tests {
     use super::*;
     use crate::interpret::Interpreter;
     use crate::{Cells, GridRun, Program};
-    use fencepost_kernels::{Module, ShaderSource};
-    use std::sync::Arc;
     use std::sync::atomic::AtomicBool;
 
     /// Observer that writes down all calls.
@@ -136,10 +134,7 @@ mod tests {
 
     /// Records a run of one workgroup with one buffer of 4 words.
     fn record(wgsl: &str) -> (Interpreter, Record) {
-        let module = Arc::new(Module::parse(&ShaderSource::text("k.wgsl", wgsl.to_owned())).unwrap());
-        let entry = module.entry("k", &[]).unwrap();
-        let program = Arc::new(Program::new(&module, &entry).unwrap());
-        let interpreter = Interpreter::new(program).unwrap();
+        let interpreter = Interpreter::new(Program::of_text(wgsl)).unwrap();
         let mut words = [0_u128];
         let cells = [Cells::new(bytemuck::bytes_of_mut(&mut words))];
         let stop = AtomicBool::new(false);

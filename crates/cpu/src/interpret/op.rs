@@ -3,18 +3,15 @@
 //! A value occupies consecutive slots, one for each scalar: the components of a vector, the columns of a matrix, and
 //! the members of a struct or an array, in order. A slot contains the bits of its scalar.
 
-use crate::arith::{OfVectors, Reference};
-use naga::{AtomicFunction, BinaryOperator, Expression, Handle, MathFunction, RelationalFunction, Span};
-use naga::{GatherMode, ScalarKind, SubgroupOperation, UnaryOperator};
+use crate::arith::{OfVectors, Operator, Reference};
+use naga::{AtomicFunction, Expression, Handle, MathFunction, RelationalFunction, Span};
+use naga::{GatherMode, ScalarKind, SubgroupOperation};
 
 /// Number of a slot, counted from the base of the frame. The constants of the function are below the base.
 pub(super) type Slot = i32;
 
 /// Number of the target instruction of a jump. While a function is decoded, it is the number of a label.
 pub(super) type Target = u32;
-
-/// Function from the bits of two operands to the bits of a result.
-pub(super) type Quick = fn(u64, u64) -> u64;
 
 /// Function from the bits of three operands to the bits of a result.
 pub(super) type QuickThree = fn(u64, u64, u64) -> u64;
@@ -83,17 +80,13 @@ pub(super) enum Op {
     /// Copy of one element of a value. The index is clamped to the last element.
     Pick { to: To, from: Slot, index: Slot, len: u32 },
     /// Quick function of two scalars.
-    Quick { function: Quick, to: Slot, a: Slot, b: Slot },
+    Quick { function: Operator, to: Slot, a: Slot, b: Slot },
     /// Quick function of each component.
-    QuickEach { function: Quick, to: To, a: Strided, b: Strided },
+    QuickEach { function: Operator, to: To, a: Strided, b: Strided },
     /// Quick function of three operands, for each component.
     QuickThree(Box<QuickThreeEach>),
     /// Quick function of vectors.
     QuickVector(Box<QuickVectors>),
-    /// Binary operator on each component.
-    Binary(Box<Binary>),
-    /// Unary operator on each component.
-    Unary { op: UnaryOperator, ty: naga::Scalar, to: To, from: Slot },
     /// Product of a matrix `a` of `inner` columns with `rows` components, and a matrix `b` of `columns` columns.
     Product(Box<Product>),
     /// Choice between two values by one condition, or by one for each component.
@@ -150,18 +143,6 @@ pub(super) enum Op {
     Fence,
     /// Exchange of values with the active invocations of the subgroup, after a wait for them.
     Subgroup(Box<Subgroup>),
-}
-
-/// A binary operation without a quick function.
-#[derive(Debug)]
-pub(super) struct Binary {
-    pub(super) op: BinaryOperator,
-    pub(super) ty: naga::Scalar,
-    /// Type of `b`, because the amount of a shift has its own type.
-    pub(super) ty_b: naga::Scalar,
-    pub(super) to: To,
-    pub(super) a: Strided,
-    pub(super) b: Strided,
 }
 
 /// A quick function of three operands.

@@ -1,32 +1,11 @@
 //! The instructions that compute values without a quick function.
 
 use super::invocation::at;
-use super::op::{Argument, Binary, Math, Product, QuickVectors, Slot, To};
+use super::op::{Argument, Math, Product, QuickVectors, Slot, To};
 use crate::arith::geometry::Vector;
 use crate::arith::{self, Operand, Outcome, Scalar};
-use naga::{BinaryOperator, RelationalFunction, ScalarKind, UnaryOperator};
+use naga::{BinaryOperator, RelationalFunction, ScalarKind};
 use smallvec::SmallVec;
-
-/// Applies an operator to components.
-pub(super) fn binary(stack: &mut [u64], base: usize, op: &Binary) {
-    let a = at(base, op.a.slot);
-    let b = at(base, op.b.slot);
-    let to = at(base, op.to.slot);
-    for component in 0..op.to.count as usize {
-        let left = Scalar::from_bits(op.ty, stack[a + component * usize::from(op.a.step)]);
-        let right = Scalar::from_bits(op.ty_b, stack[b + component * usize::from(op.b.step)]);
-        stack[to + component] = arith::binary(op.op, left, right).bits();
-    }
-}
-
-/// Applies an operator to components.
-pub(super) fn unary(stack: &mut [u64], base: usize, op: UnaryOperator, ty: naga::Scalar, to: To, from: Slot) {
-    let from = at(base, from);
-    let first = at(base, to.slot);
-    for component in 0..to.count as usize {
-        stack[first + component] = arith::unary(op, Scalar::from_bits(ty, stack[from + component])).bits();
-    }
-}
 
 /// Multiplies matrices, or computes a dot product.
 pub(super) fn product(stack: &mut [u64], base: usize, op: &Product) {
@@ -108,44 +87,19 @@ pub(super) fn relational(
 
 /// Calls a math function.
 pub(super) fn math(stack: &mut [u64], base: usize, op: &Math) {
-    let mut values: SmallVec<[Scalar; 16]> = SmallVec::new();
-    for argument in &op.arguments {
-        let from = at(base, argument.slot);
-        let bits = stack[from..from + argument.count()].iter();
-        values.extend(bits.map(|&bits| Scalar::from_bits(argument.ty, bits)));
-    }
-    let mut operands: SmallVec<[Operand<'_>; 4]> = SmallVec::new();
-    let mut rest = &values[..];
-    for argument in &op.arguments {
-        let (own, others) = rest.split_at(argument.count());
-        operands.push(operand(argument, own));
-        rest = others;
-    }
-    let outcome = op.reference.call(&operands);
+    let all = op.arguments.iter().map(|argument| values(stack, base, argument));
+    let all: SmallVec<[SmallVec<[Scalar; 16]>; 4]> = all.collect();
+    let operands = op.arguments.iter().zip(&all).map(|(argument, values)| operand(argument, values));
+    let outcome = op.reference.call(&operands.collect::<SmallVec<[Operand<'_>; 4]>>());
     put(stack, at(base, op.to), &outcome);
 }
 
 fn operand<'a>(argument: &Argument, values: &'a [Scalar]) -> Operand<'a> {
-    match (usize::from(argument.columns), usize::from(argument.rows)) {
-        (0, 0) => Operand::Scalar(values[0]),
-        (0, _) => Operand::Vector(values),
-        (columns, rows) => Operand::Matrix { columns, rows, values },
-    }
+    Operand::new(argument.columns.into(), argument.rows.into(), values)
 }
 
-/// Puts the scalars of a result into slots, and returns the next free slot.
-fn put(stack: &mut [u64], to: usize, outcome: &Outcome) -> usize {
-    match outcome {
-        Outcome::Scalar(value) => {
-            stack[to] = value.bits();
-            to + 1
-        }
-        Outcome::Vector(values) | Outcome::Matrix { values, .. } => {
-            for (slot, value) in stack[to..to + values.len()].iter_mut().zip(values) {
-                *slot = value.bits();
-            }
-            to + values.len()
-        }
-        Outcome::Pair(pair) => pair.iter().fold(to, |to, member| put(stack, to, member)),
-    }
+/// Puts the scalars of a result into slots.
+fn put(stack: &mut [u64], to: usize, outcome: &Outcome) {
+    let mut slots = stack[to..].iter_mut();
+    outcome.each(&mut |value| *slots.next().expect("bug: the result has slots") = value.bits());
 }

@@ -1,7 +1,8 @@
 //! The slots and the bytes of the types.
 
-use naga::proc::{Alignment, IndexableLength, TypeResolution};
-use naga::{ArraySize, Handle, Module, ScalarKind, Type, TypeInner, VectorSize};
+use crate::program::column_stride;
+use naga::proc::{IndexableLength, TypeResolution};
+use naga::{ArraySize, Handle, Module, ScalarKind, Type, TypeInner};
 
 /// Maximum number of runs in a shape.
 const RUNS: usize = 1 << 20;
@@ -187,12 +188,6 @@ fn push(runs: &mut Vec<Run>, offset: u32, count: u32, width: u8) {
         Some(last) if last.width == width && last.end() == offset => last.count += count,
         _ => runs.push(Run { offset, count, width }),
     }
-}
-
-/// Returns the bytes from one column of a matrix to the next.
-fn column_stride(rows: VectorSize, scalar: naga::Scalar) -> u32 {
-    (Alignment::from(rows) * Alignment::new(u32::from(scalar.width)).unwrap_or(Alignment::ONE))
-        .round_up(rows as u32 * u32::from(scalar.width))
 }
 
 /// Returns `true` for the supported scalar types.

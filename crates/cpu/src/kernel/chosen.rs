@@ -76,20 +76,16 @@ impl CpuKernel {
 mod tests {
     use super::*;
     use crate::run::Cells;
-    use fencepost_kernels::{Module, ShaderSource};
     use std::sync::atomic::AtomicBool;
     use std::time::Duration;
 
     /// Creates the program of a kernel with 8 invocations.
     fn program(statements: &str) -> Arc<Program> {
-        let text = format!(
+        Program::of_text(format!(
             "@group(0) @binding(0) var<storage, read_write> out: array<u32>;
              var<workgroup> cell: u32;
              @compute @workgroup_size(8) fn k(@builtin(local_invocation_index) i: u32) {{ {statements} }}"
-        );
-        let module = Arc::new(Module::parse(&ShaderSource::text("k.wgsl", text)).expect("valid WGSL"));
-        let entry = module.entry("k", &[]).expect("the kernel has an interface");
-        Arc::new(Program::new(&module, &entry).expect("there are no overrides"))
+        ))
     }
 
     /// Runs a kernel on 8 words, and returns whether machine code executes the run.

@@ -1,6 +1,6 @@
 //! Tests library kernels when another queue changes their arrays between two launches of a verb.
 
-use crate::harness::{Kernel, Launch};
+use crate::harness::{Kernel, Launch, texts};
 use fencepost_kernels::ShaderSource;
 
 /// Index outside all arrays of a launch.
@@ -53,7 +53,7 @@ fn r07_a_place_outside_of_an_array_is_no_index_of_a_trusted_kernel() {
             text = text.replace(&off, &on);
         }
         let findings = Launch::with(Kernel::text(text), params, buffers).groups(5).check(0);
-        let texts: Vec<String> = findings.iter().map(ToString::to_string).collect();
+        let texts = texts(&findings);
         assert!(findings.is_empty(), "{name}\n{}", texts.join("\n"));
     }
 }

@@ -3,7 +3,7 @@
 //! A kernel has phases with barriers between them. In one phase, all invocations read a memory that is not atomic, or
 //! each invocation accesses its own element of it.
 
-use crate::harness::{Kernel, Launch};
+use crate::harness::{Kernel, Launch, texts};
 
 /// Number of workgroups, of 16 invocations. Each has 16 elements of each array.
 const GROUPS: u32 = 2;
@@ -160,7 +160,7 @@ fn silent(seeds: std::ops::Range<u64>) {
         let launch = Launch::new(Kernel::text(text.clone())).groups(GROUPS);
         for order in [0, seed + 1] {
             let findings = launch.check(order);
-            let shown: Vec<String> = findings.iter().map(ToString::to_string).collect();
+            let shown = texts(&findings);
             assert!(findings.is_empty(), "seed {seed}, order {order}\n{}\n{text}", shown.join("\n"));
         }
     }

@@ -1,6 +1,8 @@
 //! Kernels from WGSL strings, and checked launches of them.
 
-use fencepost_cpu::{Bound, Cells, CheckOptions, CheckedRun, CpuKernel, Finding, GridRun, Program, Shadow};
+use fencepost_cpu::{
+    Bound, Cells, CheckOptions, CheckedRun, CpuKernel, Finding, GridRun, Mistake, Program, Shadow,
+};
 use fencepost_kernels::{Interface, Module, ShaderSource};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -101,6 +103,19 @@ impl Launch {
         let params = &self.params[..];
         let run = GridRun { groups: self.groups, range, params, buffers: &cells, seed, stop };
         self.kernel.kernel.run_checked(&run, &self.bound, shadow, &self.options)
+    }
+}
+
+/// Returns the texts of findings.
+pub(crate) fn texts(findings: &[Finding]) -> Vec<String> {
+    findings.iter().map(ToString::to_string).collect()
+}
+
+/// Returns the mistake of the only finding.
+pub(crate) fn only(findings: &[Finding]) -> &Mistake {
+    match findings {
+        [finding] => &finding.mistake,
+        _ => panic!("{findings:?}"),
     }
 }
 

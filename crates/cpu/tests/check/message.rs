@@ -1,6 +1,6 @@
 //! The text of findings.
 
-use crate::harness::{Kernel, Launch};
+use crate::harness::{Kernel, Launch, texts};
 
 #[test]
 fn r07_a_race_shows_both_accesses_with_their_lines() {
@@ -12,7 +12,7 @@ var<workgroup> w: array<u32, 64>;
     out[i / 2u].x = 0u;
 }";
     let findings = Launch::new(Kernel::text(text)).check(0);
-    let texts: Vec<String> = findings.iter().map(ToString::to_string).collect();
+    let texts = texts(&findings);
     assert_eq!(
         texts[0],
         "kernel `k`: two invocations of a workgroup access `w[0]` without a `workgroupBarrier` between them
@@ -72,7 +72,7 @@ fn r07_other_findings_show_one_line() {
     workgroupBarrier();
 }";
     let findings = Launch::new(Kernel::text(text)).groups(2).check(0);
-    let texts: Vec<String> = findings.iter().map(ToString::to_string).collect();
+    let texts = texts(&findings);
     let expected = "kernel `k`: `7 / 0` divides an integer by zero
   invocation [0, 0, 0] of workgroup [0, 0, 0] computes this at k.wgsl:3:17
     out[id.x] = 7 / out[id.x];
@@ -182,7 +182,7 @@ fn last(inner: ptr<function, Inner>, i: u32) { (*inner).v[i] = 1u; }
     last(&inner, past);
 }";
     let findings = Launch::new(Kernel::text(text)).check(0);
-    let texts: Vec<String> = findings.iter().map(ToString::to_string).collect();
+    let texts = texts(&findings);
     for (text, named) in texts.iter().zip(["`inner.v` has 4", "`o.a[0].v` has 4", "`o.a[..].w[1]` has 2"]) {
         assert!(text.contains(named), "{text}");
     }

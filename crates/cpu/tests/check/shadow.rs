@@ -1,6 +1,6 @@
 //! Tests of the shadow, which outlives a launch, and of workgroup variables.
 
-use crate::harness::{Kernel, Launch};
+use crate::harness::{Kernel, Launch, only};
 use fencepost_cpu::{Bound, Mistake};
 
 const COPY: &str = "
@@ -21,11 +21,7 @@ fn r07_a_launch_reads_what_an_earlier_one_wrote() {
     assert_eq!(launch.check_with(0, &mut shadow), []);
     launch.bound[0].offset = 32;
     let findings = launch.check_with(0, &mut shadow);
-    let [Mistake::UnwrittenRead { element, .. }] =
-        &findings.iter().map(|f| &f.mistake).collect::<Vec<_>>()[..]
-    else {
-        panic!("{findings:?}")
-    };
+    let Mistake::UnwrittenRead { element, .. } = only(&findings) else { panic!("{findings:?}") };
     assert_eq!((element.path.as_str(), findings[0].count), ("new_a[8]", 8));
 }
 
@@ -43,10 +39,7 @@ fn r07_parts_of_one_buffer_do_not_race_where_they_do_not_overlap() {
     assert_eq!(launch.check(0), []);
     launch.bound[1].offset = 16;
     let findings = launch.check(0);
-    let [Mistake::RaceInWorkgroup(race)] = &findings.iter().map(|f| &f.mistake).collect::<Vec<_>>()[..]
-    else {
-        panic!("{findings:?}")
-    };
+    let Mistake::RaceInWorkgroup(race) = only(&findings) else { panic!("{findings:?}") };
     // The fifth word of `a` is the first one of `b`.
     let paths =
         (race.element.path.as_str(), race.one.step.invocation.global, race.other.step.invocation.global);
@@ -68,11 +61,7 @@ fn r07_reads_of_unwritten_variables_of_the_workgroup_are_found_if_the_caller_wan
     assert_eq!(launch.check(0), []);
     launch.options.unwritten_workgroup = true;
     let findings = launch.check(0);
-    let [Mistake::UnwrittenRead { element, .. }] =
-        &findings.iter().map(|f| &f.mistake).collect::<Vec<_>>()[..]
-    else {
-        panic!("{findings:?}")
-    };
+    let Mistake::UnwrittenRead { element, .. } = only(&findings) else { panic!("{findings:?}") };
     assert_eq!((element.path.as_str(), findings[0].count), ("w[4]", 4));
 }
 
@@ -90,9 +79,6 @@ fn r07_stores_to_two_components_are_a_race_if_the_caller_wants() {
     launch.options.whole_vectors = true;
     let findings = launch.check(0);
     (1..5).for_each(|seed| assert_eq!(launch.check(seed), findings));
-    let [Mistake::RaceInWorkgroup(race)] = &findings.iter().map(|f| &f.mistake).collect::<Vec<_>>()[..]
-    else {
-        panic!("{findings:?}")
-    };
+    let Mistake::RaceInWorkgroup(race) = only(&findings) else { panic!("{findings:?}") };
     assert_eq!((race.element.path.as_str(), race.one.step.place.as_ref().unwrap().line), ("v[0].x", 5));
 }

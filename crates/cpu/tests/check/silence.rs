@@ -1,6 +1,6 @@
 //! Kernels without mistakes, in which a check finds nothing.
 
-use crate::harness::{Kernel, Launch};
+use crate::harness::{Kernel, Launch, texts};
 use fencepost_kernels::{ShaderSource, Trust, builtins, trust_of, trusted_kernels};
 
 /// Fails if a check finds anything.
@@ -8,12 +8,13 @@ fn silent(name: &str, launch: &mut Launch) {
     launch.options.nan = true;
     for seed in 0..4 {
         let findings = launch.check(seed);
-        let texts: Vec<String> = findings.iter().map(ToString::to_string).collect();
+        let texts = texts(&findings);
         assert!(findings.is_empty(), "{name} with seed {seed}\n{}", texts.join("\n"));
     }
 }
 
 #[test]
+#[expect(clippy::too_many_lines, reason = "it has the arguments of each kernel")]
 fn r07_the_builtin_kernels_have_no_mistake() {
     let mut checked = Vec::new();
     for (name, _) in builtins() {

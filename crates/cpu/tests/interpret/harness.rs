@@ -66,9 +66,14 @@ pub(crate) fn run(
 
 /// Runs one workgroup of a text whose only buffer is [`OUT`], and returns `len` words.
 pub(crate) fn words(wgsl: &str, len: usize) -> Vec<u32> {
+    words_of_grid(wgsl, 1, 0, len)
+}
+
+/// Runs workgroups of a text whose only buffer is [`OUT`] with a seed, and returns `len` words.
+pub(crate) fn words_of_grid(wgsl: &str, groups: u32, seed: u64, len: usize) -> Vec<u32> {
     let kernel = prepare(&format!("{wgsl}\n{OUT}")).unwrap_or_else(|error| panic!("{error}"));
     let mut buffers = [Buffer::new(&vec![0_u32; len])];
-    run(&kernel, [1; 3], 0, &[], &mut buffers).unwrap_or_else(|fault| panic!("{fault}"));
+    run(&kernel, [groups, 1, 1], seed, &[], &mut buffers).unwrap_or_else(|fault| panic!("{fault}"));
     buffers[0].values()
 }
 

@@ -1,6 +1,6 @@
 //! Barriers, orders and ends of runs.
 
-use crate::harness::{Buffer, OUT, prepare, run};
+use crate::harness::{Buffer, OUT, prepare, run, words_of_grid};
 use fencepost_cpu::{Fault, GridRun};
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -19,12 +19,9 @@ const REVERSE: &str = "
 
 #[test]
 fn the_invocations_meet_at_barriers_in_every_order() {
-    let kernel = prepare(&format!("{REVERSE}{OUT}")).unwrap();
     let expected: Vec<u32> = (0..256).map(|n| 3 * (n / 64 * 64 + 63 - n % 64) + 3).collect();
     for seed in [0, 1, 2, 3, 99] {
-        let mut buffers = [Buffer::new(&[0_u32; 256])];
-        run(&kernel, [4, 1, 1], seed, &[], &mut buffers).unwrap();
-        assert_eq!(buffers[0].values::<u32>(), expected, "seed {seed}");
+        assert_eq!(words_of_grid(REVERSE, 4, seed, 256), expected, "seed {seed}");
     }
 }
 
@@ -62,10 +59,7 @@ fn a_barrier_in_a_function_keeps_the_frames() {
         @compute @workgroup_size(8) fn k(@builtin(local_invocation_index) i: u32) {
             let a = turn(i, i); workgroupBarrier(); out[i] = 100u * a + turn(i, 2u * i);
         }";
-    let kernel = prepare(&format!("{text}{OUT}")).unwrap();
-    let mut buffers = [Buffer::new(&[0_u32; 8])];
-    run(&kernel, [1; 3], 5, &[], &mut buffers).unwrap();
-    assert_eq!(buffers[0].values::<u32>(), [714; 8]);
+    assert_eq!(words_of_grid(text, 1, 5, 8), [714; 8]);
 }
 
 #[test]
@@ -80,25 +74,9 @@ fn a_uniform_load_gives_all_invocations_the_same_value() {
             let y = workgroupUniformLoad(&n);
             out[i] = 10u * x + y + 100u * workgroupUniformLoad(&a);
         }";
-    let kernel = prepare(&format!("{text}{OUT}")).unwrap();
     for seed in 0..5 {
-        let mut buffers = [Buffer::new(&[0_u32; 8])];
-        run(&kernel, [1; 3], seed, &[], &mut buffers).unwrap();
-        assert_eq!(buffers[0].values::<u32>(), [879; 8]);
+        assert_eq!(words_of_grid(text, 1, seed, 8), [879; 8]);
     }
-}
-
-#[test]
-fn workgroup_memory_is_zero_at_the_begin_of_each_workgroup() {
-    let text = "
-        var<workgroup> w: atomic<u32>;
-        @compute @workgroup_size(4) fn k(@builtin(workgroup_id) group: vec3<u32>) {
-            atomicAdd(&w, 1u); workgroupBarrier(); out[group.x] = atomicLoad(&w);
-        }";
-    let kernel = prepare(&format!("{text}{OUT}")).unwrap();
-    let mut buffers = [Buffer::new(&[0_u32; 6])];
-    run(&kernel, [6, 1, 1], 0, &[], &mut buffers).unwrap();
-    assert_eq!(buffers[0].values::<u32>(), [4; 6]);
 }
 
 /// Returns the fault of a barrier in line 4 of a text, for a workgroup of 4.

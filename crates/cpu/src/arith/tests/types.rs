@@ -28,23 +28,14 @@ fn module(expressions: &[(Vec<String>, String)]) -> Module {
 
 /// Returns the components of a value of a type. All of them are 1.
 fn ones(inner: &TypeInner) -> Vec<Scalar> {
-    let (count, scalar) = match *inner {
-        TypeInner::Scalar(scalar) => (1, scalar),
-        TypeInner::Vector { size, scalar } => (size as usize, scalar),
-        TypeInner::Matrix { columns, rows, scalar } => (columns as usize * rows as usize, scalar),
-        _ => panic!("{inner:?} is no operand"),
-    };
-    vec![convert(Scalar::U32(1), scalar.kind, Some(scalar.width)); count]
+    let (columns, rows) = Operand::shape(inner);
+    let scalar = inner.scalar().expect("an operand has components");
+    vec![convert(Scalar::U32(1), scalar.kind, Some(scalar.width)); columns.max(1) * rows.max(1)]
 }
 
 fn operand<'a>(inner: &TypeInner, values: &'a [Scalar]) -> Operand<'a> {
-    match *inner {
-        TypeInner::Scalar(_) => Operand::Scalar(values[0]),
-        TypeInner::Matrix { columns, rows, .. } => {
-            Operand::Matrix { columns: columns as usize, rows: rows as usize, values }
-        }
-        _ => Operand::Vector(values),
-    }
+    let (columns, rows) = Operand::shape(inner);
+    Operand::new(columns, rows, values)
 }
 
 /// Checks that a result has a type of a module.

@@ -1,8 +1,8 @@
 //! Inlines the body of a function in place of its call.
 
 use super::copy::{Call, Copier, Map, emit};
-use super::exit::{Exit, Flags, Leave, returns};
-use crate::compile::uses::has_barrier;
+use super::exit::{Exit, Flags, Leave};
+use crate::compile::uses::{has_barrier, returns};
 use naga::{Block, Expression, Function, Handle, LocalVariable, Span, Statement, Type};
 use rustc_hash::FxHashMap;
 use std::ops::Range;

@@ -4,7 +4,8 @@
 //! `switch`es, it sets a variable, and each of them is left in turn.
 
 use super::copy::emit;
-use crate::compile::shared::visit_one;
+use crate::compile::uses::returns;
+use crate::statements::visit_one;
 use naga::{Barrier, Block, Expression, Function, Handle, Literal, LocalVariable, Span, Statement, Type};
 use rustc_hash::FxHashMap;
 
@@ -104,11 +105,4 @@ impl Flags {
             copy.push(Statement::If { condition: load, accept, reject: Block::new() }, span);
         }
     }
-}
-
-/// Returns `true` if a statement returns.
-pub(super) fn returns(statement: &Statement) -> bool {
-    let mut found = false;
-    visit_one(statement, &mut |statement| found |= matches!(statement, Statement::Return { .. }));
-    found
 }

@@ -109,7 +109,7 @@ impl Extent {
 
 fn calls_barred(function: &Function, barred: &Barred) -> bool {
     let mut found = false;
-    super::shared::visit(&function.body, &mut |statement| {
+    crate::statements::visit(&function.body, &mut |statement| {
         found |= matches!(statement, Statement::Call { function, .. } if barred.contains_key(function));
     });
     found

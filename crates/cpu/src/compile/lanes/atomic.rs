@@ -60,10 +60,6 @@ impl Vector<'_, '_, '_> {
             let lane: Lane = self.gather(kind, |_, at| old[at as usize][component]);
             lanes.push(lane);
         }
-        if self.lower.frame.spills.contains_key(&result) {
-            self.store_spill(result, &lanes)?;
-        }
-        self.body.values.insert(result, lanes);
-        Ok(())
+        self.remember(result, lanes)
     }
 }

@@ -6,6 +6,7 @@ use crate::compile::function::Frame;
 use crate::compile::layout::Kind;
 use crate::compile::locals::in_memory;
 use crate::compile::refusal::{Result, refuse};
+use crate::compile::uses::returns;
 use naga::{Block, Expression, Function, Handle, Statement};
 
 /// Maximum depth of nested calls, because the translation recurses for each one.
@@ -78,11 +79,7 @@ impl<'m> Vector<'_, '_, 'm> {
         self.lower.frame = outer_frame;
         let returned = returned?;
         let Some(result) = result else { return Ok(()) };
-        if self.lower.frame.spills.contains_key(&result) {
-            self.store_spill(result, &returned)?;
-        }
-        self.body.values.insert(result, returned);
-        Ok(())
+        self.remember(result, returned)
     }
 
     /// Translates the body of the current frame's function, and returns its result.
@@ -118,9 +115,7 @@ impl<'m> Vector<'_, '_, 'm> {
         }
         self.block(&function.body)?;
         let exit = self.body.scopes[0].end;
-        if !self.lower.jumped {
-            self.lower.jump(exit);
-        }
+        self.lower.fall(exit);
         self.lower.enter(exit);
         match self.body.result.clone() {
             Some(result) => Ok(self.read(&result)),
@@ -172,17 +167,4 @@ fn last(block: &Block) -> Option<(&Statement, impl Iterator<Item = (&Statement, 
 /// Returns `true` if a statement contains a `return` but is not one itself.
 fn returns_early(statement: &Statement) -> bool {
     !matches!(statement, Statement::Return { .. }) && returns(statement)
-}
-
-/// Returns `true` if a statement is or contains a `return`.
-fn returns(statement: &Statement) -> bool {
-    let block = |block: &Block| block.iter().any(returns);
-    match statement {
-        Statement::Return { .. } => true,
-        Statement::Block(inner) => block(inner),
-        Statement::If { accept, reject, .. } => block(accept) || block(reject),
-        Statement::Loop { body, continuing, .. } => block(body) || block(continuing),
-        Statement::Switch { cases, .. } => cases.iter().any(|case| block(&case.body)),
-        _ => false,
-    }
 }

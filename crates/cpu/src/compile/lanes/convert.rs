@@ -86,8 +86,7 @@ impl Vector<'_, '_, '_> {
                 Some(self.join(to, value, sign))
             }
             (Kind::U32 | Kind::Bool, Kind::I64 | Kind::U64) => {
-                let zero = self.lower.word(0);
-                let zero = self.lower.builder.ins().splat(types::I32X4, zero);
+                let zero = self.words(0);
                 // A `true` lane is a word of ones.
                 let value = match from {
                     Kind::Bool => self.map(value, |vector, value| vector.lower.builder.ins().ineg(value)),

@@ -2,15 +2,12 @@
 
 use super::place::{Reach, Scalars};
 use super::rows::Elements;
-use super::{Lane, Lanes, Vector, Vectors};
+use super::{Lane, Lanes, UNALIGNED, Vector, Vectors};
 use crate::arith::builtin;
 use crate::compile::layout::Kind;
 use crate::compile::refusal::Result;
 use cranelift_codegen::ir::{self, InstBuilder, MemFlags, types};
 use naga::{BinaryOperator, MathFunction as Fun};
-
-/// Flags of an access of elements that are aligned to 2.
-const UNALIGNED: MemFlags = MemFlags::new().with_notrap();
 
 /// Byte shuffle that gathers the low halves of four words, in both halves of the vector.
 const LOW_HALVES: [u8; 16] = [0, 1, 4, 5, 8, 9, 12, 13, 0, 1, 4, 5, 8, 9, 12, 13];

@@ -7,7 +7,7 @@ use crate::compile::layout::{Kind, Leaf};
 use crate::compile::refusal::Result;
 use crate::compile::value::Components;
 use cranelift_codegen::ir::condcodes::IntCC;
-use cranelift_codegen::ir::{self, InstBuilder, types};
+use cranelift_codegen::ir::{self, InstBuilder};
 use naga::{BinaryOperator, Expression, Handle, MathFunction as Fun};
 
 impl Vector<'_, '_, '_> {
@@ -163,8 +163,7 @@ impl Vector<'_, '_, '_> {
             Fun::Abs | Fun::Min | Fun::Max | Fun::Clamp => return self.lower.integer_function(fun, kind, x),
             Fun::Sign if kind == Kind::I32 => {
                 let negative = self.lower.builder.ins().sshr_imm(x[0], 31);
-                let zero = self.lower.word(0);
-                let zero = self.lower.builder.ins().splat(types::I32X4, zero);
+                let zero = self.words(0);
                 let positive = self.lower.builder.ins().icmp(IntCC::SignedGreaterThan, x[0], zero);
                 // A comparison yields a word of ones for true.
                 self.lower.builder.ins().isub(negative, positive)

@@ -3,14 +3,11 @@
 use super::place::{Places, Reach, Scalars, Way};
 use super::rows::Elements;
 use super::stride::Stride;
-use super::{LANES, Lane, Lanes, Local, Vector, Vectors};
+use super::{LANES, Lane, Lanes, Local, UNALIGNED, Vector, Vectors};
 use crate::compile::layout::{Kind, Leaf};
 use crate::compile::refusal::{Result, refuse};
 use cranelift_codegen::ir::{self, InstBuilder, MemFlags};
 use naga::{AddressSpace, Expression, Handle, TypeInner};
-
-/// Flags of an access of elements that are aligned to 4, not to 16.
-const UNALIGNED: MemFlags = MemFlags::new().with_notrap();
 
 impl Vector<'_, '_, '_> {
     /// Lists the kinds of the components of a type.

@@ -27,7 +27,7 @@ mod wide;
 use super::function::Lower;
 use super::layout::Kind;
 use super::refusal::{Result, refuse};
-use cranelift_codegen::ir::{self, Block, InstBuilder, types};
+use cranelift_codegen::ir::{self, Block, InstBuilder, MemFlags, types};
 use cranelift_frontend::Variable;
 use naga::{Expression, Handle, LocalVariable};
 use place::{Places, Reach};
@@ -42,6 +42,9 @@ pub(super) use varying::{Analyses, Varying};
 
 /// Number of lanes in a vector of words, such as a mask.
 const LANES: u32 = 4;
+
+/// Flags of an access of elements that are aligned to 2 or 4, not to 16.
+const UNALIGNED: MemFlags = MemFlags::new().with_notrap();
 
 /// One component of a value in all lanes.
 #[derive(Clone, Copy, Debug)]
@@ -161,6 +164,11 @@ impl<'l, 'a, 'm> Vector<'l, 'a, 'm> {
         self.map_pairs(a, b, |vector, a, b| vector.lower.builder.ins().band(a, b))
     }
 
+    /// Returns the lanes that are in one of two masks.
+    fn either(&mut self, a: Vectors, b: Vectors) -> Vectors {
+        self.map_pairs(a, b, |vector, a, b| vector.lower.builder.ins().bor(a, b))
+    }
+
     /// Returns the lanes of the first mask that are not in the second one.
     fn without(&mut self, a: Vectors, b: Vectors) -> Vectors {
         self.map_pairs(a, b, |vector, a, b| vector.lower.builder.ins().band_not(a, b))
@@ -186,9 +194,14 @@ impl<'l, 'a, 'm> Vector<'l, 'a, 'm> {
 
     /// Returns the mask of all lanes.
     fn ones(&mut self) -> Vectors {
-        let ones = self.lower.builder.ins().iconst(types::I32, i64::from(u32::MAX));
-        let ones = self.lower.builder.ins().splat(types::I32X4, ones);
+        let ones = self.words(u32::MAX);
         Vectors::repeat(self.count(), ones)
+    }
+
+    /// Returns a vector whose words have these bits.
+    fn words(&mut self, bits: u32) -> ir::Value {
+        let word = self.lower.word(bits);
+        self.lower.builder.ins().splat(types::I32X4, word)
     }
 
     /// Declares a variable for each vector of a component of a kind.

@@ -5,7 +5,7 @@ use crate::compile::layout::Kind;
 use crate::compile::refusal::{Result, refuse};
 use crate::compile::value::{MOST_SELECTED, member};
 use cranelift_codegen::ir::condcodes::IntCC;
-use cranelift_codegen::ir::{self, InstBuilder, types};
+use cranelift_codegen::ir::{self, InstBuilder};
 use naga::{BinaryOperator, Expression, Handle, RelationalFunction, UnaryOperator};
 
 impl Vector<'_, '_, '_> {
@@ -35,6 +35,11 @@ impl Vector<'_, '_, '_> {
         }
         let span = self.lower.frame.function.expressions.get_span(expression);
         let values = self.evaluate(expression).map_err(|error| error.at(span))?;
+        self.remember(expression, values)
+    }
+
+    /// Keeps the components of an expression for its uses.
+    pub(super) fn remember(&mut self, expression: Handle<Expression>, values: Lanes) -> Result<()> {
         if self.lower.frame.spills.contains_key(&expression) {
             self.store_spill(expression, &values)?;
         }
@@ -101,8 +106,7 @@ impl Vector<'_, '_, '_> {
                     }
                     _ => {
                         let index = self.each(Kind::U32, index);
-                        let at = self.lower.word(at as u32);
-                        let at = self.lower.builder.ins().splat(types::I32X4, at);
+                        let at = self.words(at as u32);
                         Lane::Each(self.map(index, |vector, index| {
                             vector.lower.builder.ins().icmp(IntCC::Equal, index, at)
                         }))
@@ -331,8 +335,7 @@ impl Vector<'_, '_, '_> {
             let ins = self.lower.builder.ins();
             return if kind == Kind::I32 { ins.sshr_imm(from, shift) } else { ins.ushr_imm(from, shift) };
         }
-        let low = self.lower.word((1 << power) - 1);
-        let low = self.lower.builder.ins().splat(types::I32X4, low);
+        let low = self.words((1 << power) - 1);
         if kind == Kind::U32 {
             return self.lower.builder.ins().band(a, low);
         }

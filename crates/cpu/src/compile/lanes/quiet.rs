@@ -5,7 +5,6 @@ use crate::arith::builtin;
 use crate::compile::layout::Kind;
 use crate::compile::locals::root_local;
 use crate::compile::refusal::Result;
-use cranelift_codegen::ir::InstBuilder;
 use naga::{BinaryOperator, Block, Expression, Handle, Literal, LocalVariable, Statement};
 
 /// Maximum number of components that a block without a branch computes. For more, a branch around the block may be
@@ -57,9 +56,7 @@ impl<'m> Vector<'_, '_, 'm> {
                 Lane::Each(self.both(condition, value))
             } else if with_true {
                 let other = self.each(kind, other);
-                Lane::Each(
-                    self.map_pairs(condition, other, |vector, a, b| vector.lower.builder.ins().bor(a, b)),
-                )
+                Lane::Each(self.either(condition, other))
             } else {
                 self.choose(kind, Lane::Each(condition), value, other)
             });

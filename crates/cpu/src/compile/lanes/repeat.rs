@@ -5,10 +5,10 @@ use super::statement::escapes_block;
 use super::{Lane, Vector, Vectors};
 use crate::compile::layout::Kind;
 use crate::compile::refusal::{Result, refuse};
-use crate::compile::shared::visit;
 use crate::compile::uses::{Inside, escapes};
+use crate::statements::visit;
 use cranelift_codegen::ir::condcodes::IntCC;
-use cranelift_codegen::ir::{self, InstBuilder, types};
+use cranelift_codegen::ir::{self, InstBuilder};
 use cranelift_frontend::Switch;
 use naga::{Block, Expression, Handle, Statement, SwitchCase, SwitchValue};
 
@@ -34,12 +34,9 @@ impl<'m> Vector<'_, '_, 'm> {
             self.lower.jump(head);
             self.lower.enter(head);
             let mask = self.body.mask;
-            let form = Form::Loop;
-            self.body.scopes.push(Scope { form, end, exit, mask, here: None, live: None, continues: false });
+            self.body.scopes.push(Scope { mask, ..Scope::new(Form::Loop, end, exit) });
             self.block(body)?;
-            if !self.lower.jumped {
-                self.lower.jump(end);
-            }
+            self.lower.fall(end);
             self.lower.enter(end);
             self.block(continuing)?;
             self.body.scopes.pop();
@@ -74,20 +71,15 @@ impl<'m> Vector<'_, '_, 'm> {
         let all = self.use_vectors(&live);
         self.def_vectors(&here, all);
         let scope = Scope {
-            form: Form::Loop,
-            end,
-            exit,
-            mask: None,
             here: Some(here.clone()),
             live: Some(live.clone()),
             continues: continues(body),
+            ..Scope::new(Form::Loop, end, exit)
         };
         let mut some = None;
         self.in_scope(scope, |vector| {
             vector.block(body)?;
-            if !vector.lower.jumped {
-                vector.lower.jump(end);
-            }
+            vector.lower.fall(end);
             vector.lower.enter(end);
             let mut rest = vector.use_vectors(&live);
             vector.def_vectors(&here, rest);
@@ -143,14 +135,11 @@ impl<'m> Vector<'_, '_, 'm> {
         }
         table.emit(&mut self.lower.builder, selector, default);
         let mask = self.body.mask;
-        let form = Form::Switch;
-        self.body.scopes.push(Scope { form, end, exit: end, mask, here: None, live: None, continues: false });
+        self.body.scopes.push(Scope { mask, ..Scope::new(Form::Switch, end, end) });
         for (case, &block) in bodies.iter().zip(&blocks) {
             self.lower.enter(block);
             self.block(case.body)?;
-            if !self.lower.jumped {
-                self.lower.jump(end);
-            }
+            self.lower.fall(end);
         }
         self.body.scopes.pop();
         Ok(())
@@ -166,36 +155,23 @@ impl<'m> Vector<'_, '_, 'm> {
         for case in bodies {
             let mut lanes = None;
             for &value in &case.values {
-                let value = self.lower.word(value);
-                let value = self.lower.builder.ins().splat(types::I32X4, value);
+                let value = self.words(value);
                 let same = self.map(selector, |vector, selector| {
                     vector.lower.builder.ins().icmp(IntCC::Equal, selector, value)
                 });
                 others = self.without(others, same);
                 lanes = Some(match lanes {
-                    Some(lanes) => {
-                        self.map_pairs(lanes, same, |vector, a, b| vector.lower.builder.ins().bor(a, b))
-                    }
+                    Some(lanes) => self.either(lanes, same),
                     None => same,
                 });
             }
             taken.push(lanes);
         }
-        let scope = Scope {
-            form: Form::Switch,
-            end,
-            exit: end,
-            mask: None,
-            here: Some(here),
-            live: None,
-            continues: false,
-        };
+        let scope = Scope { here: Some(here), ..Scope::new(Form::Switch, end, end) };
         self.in_scope(scope, |vector| {
             for (case, lanes) in bodies.iter().zip(taken) {
                 let lanes = match lanes {
-                    Some(lanes) if case.is_default => {
-                        vector.map_pairs(lanes, others, |vector, a, b| vector.lower.builder.ins().bor(a, b))
-                    }
+                    Some(lanes) if case.is_default => vector.either(lanes, others),
                     Some(lanes) => lanes,
                     None => others,
                 };

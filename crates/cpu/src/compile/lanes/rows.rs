@@ -1,14 +1,11 @@
 //! Elements of several lanes in memory: adjacent words of one element form a row, and four rows are transposed to four
 //! vectors.
 
-use super::{LANES, Lane, Vector, Vectors};
+use super::{LANES, Lane, UNALIGNED, Vector, Vectors};
 use crate::compile::layout::Kind;
 use crate::compile::place::displacement;
 use crate::compile::refusal::Result;
 use cranelift_codegen::ir::{self, InstBuilder, MemFlags, types};
-
-/// Flags of an access of elements that are aligned to 4, not to 16.
-const UNALIGNED: MemFlags = MemFlags::new().with_notrap();
 
 /// Shuffles that interleave the first words, the last words, the first halves and the last halves of two vectors.
 pub(super) const FIRST_WORDS: [u8; 16] = [0, 1, 2, 3, 16, 17, 18, 19, 4, 5, 6, 7, 20, 21, 22, 23];

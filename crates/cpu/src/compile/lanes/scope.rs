@@ -33,6 +33,13 @@ pub(super) struct Scope {
     pub(super) continues: bool,
 }
 
+impl Scope {
+    /// Returns a scope whose lanes stay together, without a mask.
+    pub(super) fn new(form: Form, end: Block, exit: Block) -> Self {
+        Self { form, end, exit, mask: None, here: None, live: None, continues: false }
+    }
+}
+
 impl Body {
     pub(super) fn new(
         arguments: Vec<Argument>,
@@ -40,15 +47,6 @@ impl Body {
         callers: Option<Vectors>,
         end: Block,
     ) -> Self {
-        let function = Scope {
-            form: Form::Function,
-            end,
-            exit: end,
-            mask: None,
-            here: None,
-            live: None,
-            continues: false,
-        };
         Self {
             values: FxHashMap::default(),
             arguments,
@@ -57,7 +55,7 @@ impl Body {
             callers,
             mask: None,
             after: None,
-            scopes: vec![function],
+            scopes: vec![Scope::new(Form::Function, end, end)],
             in_loop: false,
             in_step: true,
             result: None,

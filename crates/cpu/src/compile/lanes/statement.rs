@@ -204,9 +204,7 @@ impl<'m> Vector<'_, '_, 'm> {
         let outer = self.body.after.replace(after);
         self.block(block)?;
         self.body.after = outer;
-        if !self.lower.jumped {
-            self.lower.jump(after);
-        }
+        self.lower.fall(after);
         self.lower.enter(after);
         Ok(())
     }
@@ -218,16 +216,9 @@ impl<'m> Vector<'_, '_, 'm> {
         for (entry, block) in [(accepted, accept), (rejected, reject)] {
             self.lower.enter(entry);
             self.block(block)?;
-            if !self.lower.jumped {
-                self.lower.jump(after);
-                reached = true;
-            }
+            reached |= self.lower.fall(after);
         }
-        if reached {
-            self.lower.enter(after);
-        } else {
-            self.lower.jumped = true;
-        }
+        self.lower.end_branch(after, reached);
         Ok(())
     }
 }

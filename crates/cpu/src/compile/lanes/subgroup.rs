@@ -56,7 +56,7 @@ impl Vector<'_, '_, '_> {
             vector.lower.builder.ins().splat(types::I32X4, bits)
         });
         let zero = Lane::One(self.lower.word(0));
-        self.keep_result(result, [Lane::Each(bits), zero, zero, zero].into_iter().collect())
+        self.remember(result, [Lane::Each(bits), zero, zero, zero].into_iter().collect())
     }
 
     /// Gives each lane the value of another lane. A lane keeps its own value if the other lane is inactive.
@@ -71,8 +71,7 @@ impl Vector<'_, '_, '_> {
         let source = self.sources(mode, active)?;
         let mut chosen = Vec::new();
         for lane in 0..LANES {
-            let number = self.lower.word(lane);
-            let number = self.lower.builder.ins().splat(types::I32X4, number);
+            let number = self.words(lane);
             let same = self
                 .map(source, |vector, source| vector.lower.builder.ins().icmp(IntCC::Equal, source, number));
             let there = self.spread(Kind::Bool, active, lane);
@@ -89,7 +88,7 @@ impl Vector<'_, '_, '_> {
             }
             taken.push(Lane::Each(value));
         }
-        self.keep_result(result, taken)
+        self.remember(result, taken)
     }
 
     /// Returns the lane whose value each lane takes.
@@ -101,8 +100,7 @@ impl Vector<'_, '_, '_> {
             Ok(vector.each(Kind::U32, lane))
         };
         let turned = |vector: &mut Self, bits: u32| {
-            let bits = vector.lower.word(bits);
-            let bits = vector.lower.builder.ins().splat(types::I32X4, bits);
+            let bits = vector.words(bits);
             vector.map(own, |vector, own| vector.lower.builder.ins().bxor(own, bits))
         };
         Ok(match mode {
@@ -152,7 +150,7 @@ impl Vector<'_, '_, '_> {
             let value = self.each(kind, value);
             results.push(self.combined(op, collective, kind, value, active)?);
         }
-        self.keep_result(result, results)
+        self.remember(result, results)
     }
 
     fn combined(
@@ -187,13 +185,10 @@ impl Vector<'_, '_, '_> {
             sum = self.blend_vectors(kind, there, next, sum);
             seen = Some(match seen {
                 None => there,
-                Some(seen) => {
-                    self.map_pairs(seen, there, |vector, a, b| vector.lower.builder.ins().bor(a, b))
-                }
+                Some(seen) => self.either(seen, there),
             });
             if collective != CollectiveOperation::Reduce {
-                let number = self.lower.word(lane);
-                let number = self.lower.builder.ins().splat(types::I32X4, number);
+                let number = self.words(lane);
                 let here = self.lower.builder.ins().icmp(IntCC::Equal, own, number);
                 let here = Vectors::repeat(self.count(), here);
                 let part = if collective == CollectiveOperation::ExclusiveScan { before } else { sum };
@@ -252,14 +247,6 @@ impl Vector<'_, '_, '_> {
             let spread = vector.mixed(from, from, bytes);
             vector.lower.cast(spread, Self::vector_type(kind))
         })
-    }
-
-    fn keep_result(&mut self, result: Handle<Expression>, lanes: Lanes) -> Result<()> {
-        if self.lower.frame.spills.contains_key(&result) {
-            self.store_spill(result, &lanes)?;
-        }
-        self.body.values.insert(result, lanes);
-        Ok(())
     }
 
     /// Refuses an operation that lanes in different iterations of a loop may reach.

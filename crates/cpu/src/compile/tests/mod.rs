@@ -5,7 +5,6 @@ mod builtins;
 mod control;
 mod functions;
 mod lane_memory;
-mod lane_numbers;
 mod lanes;
 mod memory;
 mod numbers;
@@ -19,7 +18,6 @@ use crate::error::Fault;
 use crate::interpret::Interpreter;
 use crate::program::Program;
 use crate::run::{Cells, GridRun};
-use fencepost_kernels::{Module, ShaderSource};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
@@ -36,23 +34,14 @@ struct Test {
     lens: Vec<usize>,
 }
 
-fn program(wgsl: &str, overrides: &[(&str, f64)]) -> Arc<Program> {
-    let module = Module::parse(&ShaderSource::text("test.wgsl", wgsl.to_owned()));
-    let module = Arc::new(module.unwrap_or_else(|error| panic!("{error}")));
-    let entry = module.entries().next().expect("the text has an entry point").to_owned();
-    let entry = module.entry(&entry, overrides).unwrap_or_else(|error| panic!("{error}"));
-    let program = Program::new(&module, &entry);
-    Arc::new(program.unwrap_or_else(|error| panic!("{error}")))
-}
-
 fn refused(wgsl: &str) -> NotCompiled {
-    let program = program(wgsl, &[]);
+    let program = Program::of_text(wgsl);
     Compiled::new(&without_barriers_in_calls(&program), 1).err().expect("the kernel is not compiled")
 }
 
 impl Test {
     fn new(wgsl: &str) -> Self {
-        Self::of(program(wgsl, &[]))
+        Self::of(Program::of_text(wgsl))
     }
 
     fn of(original: Arc<Program>) -> Self {
@@ -129,6 +118,40 @@ impl Test {
         let bytes: &[u8] = bytemuck::cast_slice(&self.buffers[buffer]);
         bytes[..self.lens[buffer]].chunks_exact(size_of::<T>()).map(bytemuck::pod_read_unaligned).collect()
     }
+}
+
+/// Splits a list of expressions that are separated by `;`.
+fn expressions(list: &str) -> Vec<&str> {
+    list.split(';').map(str::trim).collect()
+}
+
+/// Evaluates expressions of `a` and `b` for every pair of values of a type, in code of every width and in the
+/// interpreter. The results of each expression are in the second buffer, followed by those of the next one.
+fn pairs<T: bytemuck::NoUninit>(
+    head: &str,
+    [ty, result]: [&str; 2],
+    values: &[T],
+    expressions: &[&str],
+) -> Test {
+    let count = values.len();
+    let pairs = (count * count).next_multiple_of(16);
+    let stores = |(at, expression): (usize, &&str)| format!("out[{at}u * {pairs}u + i] = {expression};\n");
+    let stores: String = expressions.iter().enumerate().map(stores).collect();
+    let wgsl = format!(
+        "{head}
+        @group(0) @binding(0) var<storage, read> values: array<{ty}>;
+        @group(0) @binding(1) var<storage, read_write> out: array<{result}>;
+        @compute @workgroup_size(16)
+        fn pairs(@builtin(global_invocation_id) id: vec3<u32>) {{
+            let i = id.x;
+            let a = values[i / {count}u];
+            let b = values[i % {count}u];
+            {stores}
+        }}"
+    );
+    let test = Test::new(&wgsl).buffer(values).buffer(&vec![0_u64; expressions.len() * pairs]);
+    assert!(test.vector.is_ok() && test.wider.len() == 2, "{expressions:?}: {:?}", test.vector.err());
+    test.run([pairs as u32 / 16, 1, 1])
 }
 
 /// Runs a kernel on words.

@@ -1,32 +1,16 @@
 //! Operators, conversions and built-in functions, with the values at the edges of their types.
 
-use super::Test;
+use super::{Test, expressions, pairs};
 use crate::arith::{Operand, Outcome, Scalar, binary, convert, math};
 use naga::{BinaryOperator, MathFunction as Fun, ScalarKind};
 
-const INTEGERS: [u32; 10] = [0, 1, 2, 7, 31, 32, 33, 0x7fff_ffff, 0x8000_0000, 0xffff_ffff];
+const INTEGERS: [u32; 12] =
+    [0, 1, 2, 7, 31, 32, 33, 0x7fff_ffff, 0x8000_0000, 0x8000_0001, 0xffff_fff9, 0xffff_ffff];
 
-fn floats() -> Vec<f32> {
+fn floats() -> Vec<u32> {
     let mut floats = vec![0.0, -0.0, 1.0, -1.5, 2.5, 3.5, 1e10, -1e10, f32::MAX, f32::MIN_POSITIVE, 1e-40];
     floats.extend([f32::INFINITY, f32::NEG_INFINITY, f32::NAN, 2_147_483_648.0, 4_294_967_296.0, -0.5, 0.3]);
-    floats
-}
-
-/// Evaluates an expression of `a` and `b` for every pair of values.
-fn pairs(ty: &str, result: &str, expression: &str, values: &[u32]) -> Vec<u32> {
-    let wgsl = format!(
-        "@group(0) @binding(0) var<storage, read> values: array<{ty}>;
-        @group(0) @binding(1) var<storage, read_write> out: array<{result}>;
-        @compute @workgroup_size(1)
-        fn pairs(@builtin(workgroup_id) id: vec3<u32>) {{
-            let a = values[id.x];
-            let b = values[id.y];
-            out[id.x * arrayLength(&values) + id.y] = {expression};
-        }}"
-    );
-    let count = values.len();
-    let test = Test::new(&wgsl).buffer(values).buffer(&vec![0_u32; count * count]);
-    test.run([count as u32, count as u32, 1]).get(1)
+    floats.into_iter().map(f32::to_bits).collect()
 }
 
 fn same(found: u32, expected: u32, is_float: bool) -> bool {
@@ -34,9 +18,10 @@ fn same(found: u32, expected: u32, is_float: bool) -> bool {
     found == expected || nan(found) && nan(expected)
 }
 
+/// Evaluates an expression of `a` and `b` for every pair of values, and compares the results with plain Rust.
 fn check(ty: &str, result: &str, expression: &str, values: &[u32], expected: impl Fn(u32, u32) -> u32) {
-    let found = pairs(ty, result, expression, values);
-    for (at, &found) in found.iter().enumerate() {
+    let found = pairs("", [ty, result], values, &[expression]).get::<u32>(1);
+    for (at, &found) in found.iter().enumerate().take(values.len() * values.len()) {
         let a = values[at / values.len()];
         let b = values[at % values.len()];
         let expected = expected(a, b);
@@ -57,7 +42,7 @@ fn scalar(ty: &str, bits: u32) -> Scalar {
 
 #[test]
 fn operators_agree_with_the_arithmetic_of_the_interpreter() {
-    let float_bits: Vec<u32> = floats().into_iter().map(f32::to_bits).collect();
+    let float_bits = floats();
     let number = [
         ("+", BinaryOperator::Add),
         ("-", BinaryOperator::Subtract),
@@ -100,7 +85,7 @@ fn operators_agree_with_the_arithmetic_of_the_interpreter() {
 
 #[test]
 fn conversions_agree_with_the_arithmetic_of_the_interpreter() {
-    let float_bits: Vec<u32> = floats().into_iter().map(f32::to_bits).collect();
+    let float_bits = floats();
     let kinds = [("i32", ScalarKind::Sint), ("u32", ScalarKind::Uint), ("f32", ScalarKind::Float)];
     for from in ["i32", "u32", "f32"] {
         let values = if from == "f32" { &float_bits[..] } else { &INTEGERS };
@@ -109,12 +94,16 @@ fn conversions_agree_with_the_arithmetic_of_the_interpreter() {
                 convert(scalar(from, a), kind, Some(4)).bits() as u32
             });
             check(from, to, &format!("bitcast<{to}>(a)"), values, |a, _| a);
+            check(from, to, &format!("{to}(bool(a))"), values, |a, _| {
+                let is_true = convert(scalar(from, a), ScalarKind::Bool, Some(1));
+                convert(is_true, kind, Some(4)).bits() as u32
+            });
+            check(from, to, &format!("{to}(a < b)"), values, |a, b| {
+                let less = binary(BinaryOperator::Less, scalar(from, a), scalar(from, b));
+                convert(less, kind, Some(4)).bits() as u32
+            });
         }
-        check(from, "u32", "u32(bool(a))", values, |a, _| {
-            convert(scalar(from, a), ScalarKind::Bool, Some(1)).bits() as u32
-        });
     }
-    check("u32", "f32", "f32(a > b)", &INTEGERS, |a, b| f32::from(u8::from(a > b)).to_bits());
 }
 
 /// Checks functions of one, two or three arguments, which are `a`, `b` and `a` again.
@@ -133,10 +122,9 @@ fn check_functions(ty: &str, values: &[u32], functions: &[(&str, Fun, usize)]) {
 
 #[test]
 fn functions_of_floats_agree_with_the_arithmetic_of_the_interpreter() {
-    let values: Vec<u32> = floats().into_iter().map(f32::to_bits).collect();
     check_functions(
         "f32",
-        &values,
+        &floats(),
         &[
             ("abs", Fun::Abs, 1),
             ("min", Fun::Min, 2),
@@ -284,11 +272,64 @@ fn a_division_by_a_constant_agrees_with_the_interpreter() {
             fn divided(@builtin(local_invocation_index) i: u32) {{ let a = values[i]; {lines} }}"
         );
         let values: Vec<u32> = INTEGERS.iter().copied().cycle().take(16).collect();
-        let test = Test::new(&wgsl).buffer(&values).buffer(&[7_u32; 2 * 9 * 16]).run([1; 3]);
+        let test = Test::new(&wgsl).buffer(&values).buffer(&[7_u32; 2 * 11 * 16]).run([1; 3]);
         // The pair for which the least integer is divided by itself: eighth value as the divisor, ninth as the
         // dividend.
         assert_eq!(INTEGERS[8], 0x8000_0000);
         let out = test.get::<u32>(1);
         assert_eq!((out[2 * 7 * 16 + 8], out[(2 * 7 + 1) * 16 + 8]), (1, 0), "{ty}");
     }
+}
+
+/// Evaluates expressions of `a` and `b`, whose results may have any type of 32 bits, and compares the engines.
+fn compare(ty: &str, values: &[u32], list: &[&str]) -> Test {
+    let words: Vec<String> = list.iter().map(|expression| format!("bitcast<u32>({expression})")).collect();
+    let words: Vec<&str> = words.iter().map(String::as_str).collect();
+    pairs("", [ty, "u32"], values, &words)
+}
+
+#[test]
+fn functions_of_floats_are_instructions_on_vectors() {
+    let list = expressions(
+        "inverseSqrt(a); sqrt(a); saturate(a); fract(a); sign(a); radians(a) + degrees(b); step(a, b);
+        mix(a, b, 0.25); smoothstep(a, b, 0.75); clamp(a, b, 3.0); fma(a, b, 1.5); length(vec3(a, b, 1.0));
+        distance(vec2(a, b), vec2(b, 1.0)); normalize(vec3(a, b, 1.0)).y;
+        cross(vec3(a, b, 1.0), vec3(b, 2.0, a)).x; cross(vec3(a, b, 1.0), vec3(b, 2.0, a)).z;
+        reflect(vec2(a, b), vec2(b, 1.0)).y; length(a); modf(a).fract; modf(b).whole",
+    );
+    for some in list.chunks(6) {
+        for (lanes, code) in &compare("f32", &floats(), some).wider {
+            assert_eq!(code.code.calls(), 0, "{lanes} lanes call a function for {some:?}");
+        }
+    }
+}
+
+#[test]
+fn a_function_without_instructions_is_one_call_for_all_lanes() {
+    let list = expressions(
+        "sin(a); sin(vec4(a, b, 1.0, 2.0)).w; pow(a, b); atan2(vec2(a, b), vec2(b, a)).x; ldexp(a, i32(b));
+        frexp(a).fract; f32(pack4x8unorm(vec4(a, b, a, 1.0))); unpack2x16float(u32(a)).y;
+        determinant(mat2x2(a, b, b, 1.0)); refract(vec3(a, b, 1.0), vec3(b, a, 0.5), 0.75).z;
+        faceForward(vec2(a, b), vec2(b, a), vec2(a, a)).x; f32(firstLeadingBit(i32(a)))",
+    );
+    for expression in list {
+        for (lanes, code) in &compare("f32", &floats(), &[expression]).wider {
+            assert_eq!(code.code.calls(), 1, "{lanes} lanes call {expression} several times");
+        }
+    }
+}
+
+#[test]
+fn functions_of_integers_take_a_constant_for_all_lanes() {
+    compare("i32", &INTEGERS, &["clamp(a, b, 5)", "max(a, 5)"]);
+    compare("u32", &INTEGERS, &["clamp(a, b, 5u)", "max(a, 5u)"]);
+}
+
+#[test]
+fn a_division_by_a_power_of_two_is_that_of_the_interpreter() {
+    let unsigned = expressions("a / 1u; a % 1u; a / 8u; a % 8u; a / 0x80000000u; a % 0x80000000u");
+    compare("u32", &INTEGERS, &unsigned);
+    let signed = "a / 1; a % 1; a / 8; a % 8; a / 0x40000000; a % 0x40000000;
+        a / -8; a % -8; a / b; a % b; a / 6; a % 6";
+    compare("i32", &INTEGERS, &expressions(signed));
 }

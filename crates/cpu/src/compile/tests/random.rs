@@ -4,8 +4,9 @@
 //! together. Between barriers, each invocation has its own control flow: loops with `break` and `continue`, `switch`,
 //! calls of functions that return early, atomic operations, indexed variables. No kernel has a race.
 
-use super::{Test, program};
+use super::Test;
 use crate::compile::Compiled;
+use crate::program::Program;
 use fastrand::Rng;
 use std::fmt::Write as _;
 
@@ -366,7 +367,7 @@ fn random_kernels_agree_with_the_interpreter() {
     let mut vectors = 0;
     for seed in first..first + count {
         let text = kernel(seed, seed % 3 > 0);
-        let program = program(&text, &[]);
+        let program = Program::of_text(text.as_str());
         match Compiled::new(&program, 1) {
             Ok(_) => {
                 compiled += 1;

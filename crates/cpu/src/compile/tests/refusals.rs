@@ -1,6 +1,6 @@
 //! Kernels that the compiler leaves to the interpreter.
 
-use super::{Compiled, Test, program, refused, without_barriers_in_calls};
+use super::{Compiled, Test, refused, without_barriers_in_calls};
 use crate::kernel::CpuKernel;
 use crate::program::Program;
 use crate::run::{Cells, GridRun};
@@ -90,7 +90,7 @@ fn a_run_with_a_small_buffer_or_an_order_is_not_taken() {
 
 /// Generates a kernel that calls a function with barriers many times. The kernel stores 4 counts.
 fn many_calls(calls: usize) -> Arc<Program> {
-    let text = format!(
+    Program::of_text(format!(
         "@group(0) @binding(0) var<storage, read_write> out: array<u32>;
         var<workgroup> part: array<u32, 4>;
         fn step(lid: u32) {{
@@ -102,8 +102,7 @@ fn many_calls(calls: usize) -> Arc<Program> {
         @compute @workgroup_size(4)
         fn steps(@builtin(local_invocation_index) lid: u32) {{ {} out[lid] = part[lid]; }}",
         "step(lid); ".repeat(calls)
-    );
-    program(&text, &[])
+    ))
 }
 
 #[test]

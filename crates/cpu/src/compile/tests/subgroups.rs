@@ -1,8 +1,9 @@
 //! Subgroup operations in code for 4, 8 and 16 lanes, compared with the interpreter.
 
-use super::{Compiled, compare, execute, program, without_barriers_in_calls};
+use super::{Compiled, compare, execute, without_barriers_in_calls};
 use crate::error::Fault;
 use crate::interpret::Interpreter;
+use crate::program::Program;
 use crate::run::GridRun;
 use std::sync::atomic::AtomicBool;
 
@@ -33,7 +34,7 @@ fn text(functions: &str, statements: &str) -> String {
 
 /// Compares a kernel with the interpreter. The kernel stores up to 8 words for each invocation.
 fn check(functions: &str, statements: &str) -> Vec<u32> {
-    let original = program(&text(functions, statements), &[]);
+    let original = Program::of_text(text(functions, statements));
     let program = without_barriers_in_calls(&original);
     let scalars = Compiled::new(&program, 1).err().map(|refused| refused.reason);
     let reason = scalars.expect("code without lanes refuses operations of subgroups");
@@ -159,7 +160,7 @@ fn an_operation_that_lanes_of_a_loop_may_leave_out_is_interpreted() {
         ),
     ];
     for (functions, statements) in refused {
-        let program = program(&text(functions, statements), &[]);
+        let program = Program::of_text(text(functions, statements));
         let refused = Compiled::new(&program, 4).err().expect("the kernel is not compiled");
         assert!(refused.reason.contains("some lanes of a loop may leave out"), "{refused:?}");
         assert!(refused.span.is_defined(), "{refused:?}");

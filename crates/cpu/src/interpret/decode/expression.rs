@@ -2,9 +2,9 @@
 
 use super::function::{FunctionDecoder, Value};
 use super::refusal;
+use crate::arith::{Operator, binary_of, conversion, unary_of};
 use crate::error::Result;
-use crate::interpret::op::{Binary, Op, Origin, Product, Quick, Slot, Strided, To};
-use crate::interpret::quick;
+use crate::interpret::op::{Op, Origin, Product, Slot, Strided, To};
 use naga::{BinaryOperator, Expression, Handle, ScalarKind, SwizzleComponent, TypeInner};
 
 impl FunctionDecoder<'_, '_> {
@@ -36,12 +36,10 @@ impl FunctionDecoder<'_, '_> {
             }
             Expression::Unary { op, expr } => {
                 let from = self.slot(expr)?;
-                let ty = self.scalar(expr)?;
+                let function = unary_of(op, self.scalar(expr)?);
+                let function = function.ok_or_else(|| self.unsupported_value(expr))?;
                 let to = self.result(handle)?;
-                match quick::unary(op, ty) {
-                    Some(function) => self.push_quick(function, to, [from; 2]),
-                    None => self.push(Op::Unary { op, ty, to, from }),
-                }
+                self.push_quick(function, to, [from; 2]);
                 Ok(())
             }
             Expression::Binary { op, left, right } => self.binary(handle, op, left, right),
@@ -110,7 +108,6 @@ impl FunctionDecoder<'_, '_> {
         let a = self.each(left)?;
         let b = self.each(right)?;
         let ty = self.scalar(left)?;
-        let ty_b = self.scalar(right)?;
         let to = self.result(handle)?;
         if op == BinaryOperator::Multiply
             && let Some((rows, inner, columns)) = product(self.inner(left), self.inner(right))
@@ -120,16 +117,16 @@ impl FunctionDecoder<'_, '_> {
             self.push(Op::Product(Box::new(Product { to: to.slot, a, b, rows, inner, columns })));
             return Ok(());
         }
-        self.push(match quick::binary(op, ty) {
-            Some(function) if to.count == 1 => Op::Quick { function, to: to.slot, a: a.slot, b: b.slot },
-            Some(function) => Op::QuickEach { function, to, a, b },
-            None => Op::Binary(Box::new(Binary { op, ty, ty_b, to, a, b })),
+        let function = binary_of(op, ty).ok_or_else(|| self.unsupported_value(left))?;
+        self.push(match to.count {
+            1 => Op::Quick { function, to: to.slot, a: a.slot, b: b.slot },
+            _ => Op::QuickEach { function, to, a, b },
         });
         Ok(())
     }
 
     /// Appends a quick function whose operands have as many slots as the result.
-    pub(super) fn push_quick(&mut self, function: Quick, to: To, operands: [Slot; 2]) {
+    pub(super) fn push_quick(&mut self, function: Operator, to: To, operands: [Slot; 2]) {
         let [a, b] = operands;
         let each = |slot| Strided { slot, step: 1 };
         self.push(match to.count {
@@ -169,7 +166,7 @@ impl FunctionDecoder<'_, '_> {
             return Ok(());
         }
         let to = self.result(handle)?;
-        match quick::conversion(ty, result) {
+        match conversion(ty, result) {
             Some(function) => self.push_quick(function, to, [slot; 2]),
             None => self.push(Op::Convert { to, from: slot, ty, kind, width }),
         }

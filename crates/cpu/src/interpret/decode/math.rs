@@ -1,10 +1,10 @@
 //! Calls of math functions.
 
 use super::function::FunctionDecoder;
-use crate::arith::{Bits, Reference, builtin};
+use crate::arith::{Bits, Operand, Reference, builtin};
 use crate::error::Result;
 use crate::interpret::op::{Argument, Math, Op, Product, QuickThreeEach, QuickVectors, Strided};
-use naga::{Expression, Handle, MathFunction, TypeInner};
+use naga::{Expression, Handle, MathFunction};
 use smallvec::SmallVec;
 
 impl FunctionDecoder<'_, '_> {
@@ -63,11 +63,7 @@ impl FunctionDecoder<'_, '_> {
     pub(super) fn argument(&mut self, handle: Handle<Expression>) -> Result<Argument> {
         let slot = self.slot(handle)?;
         let ty = self.scalar(handle)?;
-        let (rows, columns) = match *self.inner(handle) {
-            TypeInner::Vector { size, .. } => (size as u8, 0),
-            TypeInner::Matrix { rows, columns, .. } => (rows as u8, columns as u8),
-            _ => (0, 0),
-        };
-        Ok(Argument { slot, ty, rows, columns })
+        let (columns, rows) = Operand::shape(self.inner(handle));
+        Ok(Argument { slot, ty, rows: rows as u8, columns: columns as u8 })
     }
 }

@@ -2,10 +2,11 @@
 
 use super::Call;
 use super::types::Width;
-use crate::compile::tests::{execute, program};
+use crate::compile::tests::execute;
 use crate::compile::{Compiled, without_barriers_in_calls};
 use crate::error::Fault;
 use crate::interpret::Interpreter;
+use crate::program::Program;
 use crate::run::GridRun;
 use std::sync::atomic::AtomicBool;
 
@@ -91,7 +92,7 @@ impl Buffers {
 
 /// Runs calls in the interpreter and as machine code of each width, compares the results, and returns their bits.
 pub(super) fn results(call: &Call<'_>, inputs: &[Vec<u64>], calls: usize) -> Vec<u64> {
-    let original = program(&kernel(call), &[]);
+    let original = Program::of_text(kernel(call));
     let buffers = Buffers::new(call, inputs, calls);
     let interpreter = Interpreter::new(original.clone());
     let interpreter = interpreter.unwrap_or_else(|error| panic!("{}: {error}", call.what));

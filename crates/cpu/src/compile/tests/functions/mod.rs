@@ -13,12 +13,12 @@ mod reference;
 mod rows;
 mod types;
 
-use super::program;
 use crate::arith::TABLE;
 use crate::arith::tests::accuracy::Format;
 use crate::arith::tests::edges::nearest_half;
 use crate::arith::tests::types::check_functions;
 use crate::interpret::Interpreter;
+use crate::program::Program;
 use naga::MathFunction as Fun;
 use reference::{Bound, Integers, Place, Reference};
 use std::collections::HashSet;
@@ -224,7 +224,7 @@ fn frexp_of_f16_is_refused_as_naga_declares_its_exponent_with_16_bits() {
             }}"
         );
         let refused =
-            Interpreter::new(program(&text, &[])).err().expect("the exponent has 16 bits").to_string();
+            Interpreter::new(Program::of_text(text)).err().expect("the exponent has 16 bits").to_string();
         let what = "`frexp` of `f16`, whose exponent is an integer of 16 bits, does not run on the CPU";
         assert!(refused.starts_with("test.wgsl:4:") && refused.ends_with(what), "{refused}");
     }
