@@ -4,7 +4,7 @@ use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use bytemuck::{Pod, Zeroable};
-use fencepost::interface::{DynArg, IntoArg, NamedArg};
+use fencepost::interface::{BufferArg, DynArg, IntoArg, NamedArg};
 use fencepost::{
     AdapterChoice, CommandQueue, Context, ContextOptions, DeviceArray, Element as HostElement, Error,
     ErrorDetail, Grid, Result,
@@ -123,7 +123,7 @@ fn launch(ctx: &Context, queue: &CommandQueue, program: &Program) -> Result<Opti
     let mut outputs = Vec::new();
     for (buffer, array) in program.buffers.iter().zip(&arrays) {
         if buffer.is_written {
-            let Some(words) = array.words(queue)? else { return Ok(None) };
+            let Some(words) = (array.words)(queue)? else { return Ok(None) };
             outputs.push(words);
         }
     }
@@ -141,52 +141,37 @@ fn value(param: Param) -> DynArg<'static> {
     }
 }
 
+/// Reader of the words of a buffer; it returns `None` after the time limit.
+type ReadWords = Box<dyn Fn(&CommandQueue) -> Result<Option<Vec<u32>>>>;
+
 /// A buffer on the device.
-enum Array {
-    U32(DeviceArray<u32>),
-    I32(DeviceArray<i32>),
-    F32(DeviceArray<f32>),
-    Vector(DeviceArray<[f32; 4]>),
-    Item(DeviceArray<Item>),
+struct Array {
+    argument: Box<dyn BufferArg>,
+    words: ReadWords,
 }
 
 impl Array {
     fn new(queue: &CommandQueue, buffer: &Buffer) -> Result<Self> {
-        fn array<T: HostElement>(queue: &CommandQueue, words: &[u32]) -> Result<DeviceArray<T>> {
-            queue.array(bytemuck::cast_slice::<u32, T>(words))
+        match buffer.element {
+            Element::U32 | Element::AtomicU32 => Self::of::<u32>(queue, &buffer.words),
+            Element::I32 | Element::AtomicI32 => Self::of::<i32>(queue, &buffer.words),
+            Element::F32 | Element::AtomicF32 => Self::of::<f32>(queue, &buffer.words),
+            Element::VectorF32 => Self::of::<[f32; 4]>(queue, &buffer.words),
+            Element::Item => Self::of::<Item>(queue, &buffer.words),
         }
-        let words = &buffer.words[..];
-        Ok(match buffer.element {
-            Element::U32 | Element::AtomicU32 => Self::U32(array(queue, words)?),
-            Element::I32 | Element::AtomicI32 => Self::I32(array(queue, words)?),
-            Element::F32 | Element::AtomicF32 => Self::F32(array(queue, words)?),
-            Element::VectorF32 => Self::Vector(array(queue, words)?),
-            Element::Item => Self::Item(array(queue, words)?),
-        })
+    }
+
+    fn of<T: HostElement>(queue: &CommandQueue, words: &[u32]) -> Result<Self> {
+        let array: DeviceArray<T> = queue.array(bytemuck::cast_slice::<u32, T>(words))?;
+        let read = array.clone();
+        let words = move |queue: &CommandQueue| -> Result<Option<Vec<u32>>> {
+            let found = queue.read(&read).wait_timeout(LIMIT)?;
+            Ok(found.map(|found| bytemuck::pod_collect_to_vec(&found[..])))
+        };
+        Ok(Self { argument: Box::new(array), words: Box::new(words) })
     }
 
     fn argument(&self, is_written: bool) -> DynArg<'_> {
-        let array: &dyn fencepost::interface::BufferArg = match self {
-            Self::U32(array) => array,
-            Self::I32(array) => array,
-            Self::F32(array) => array,
-            Self::Vector(array) => array,
-            Self::Item(array) => array,
-        };
-        if is_written { DynArg::ReadWrite(array) } else { DynArg::Read(array) }
-    }
-
-    fn words(&self, queue: &CommandQueue) -> Result<Option<Vec<u32>>> {
-        fn words<T: HostElement>(queue: &CommandQueue, array: &DeviceArray<T>) -> Result<Option<Vec<u32>>> {
-            let found = queue.read(array).wait_timeout(LIMIT)?;
-            Ok(found.map(|found| bytemuck::pod_collect_to_vec(&found[..])))
-        }
-        match self {
-            Self::U32(array) => words(queue, array),
-            Self::I32(array) => words(queue, array),
-            Self::F32(array) => words(queue, array),
-            Self::Vector(array) => words(queue, array),
-            Self::Item(array) => words(queue, array),
-        }
+        if is_written { DynArg::ReadWrite(&*self.argument) } else { DynArg::Read(&*self.argument) }
     }
 }

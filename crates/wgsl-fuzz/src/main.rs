@@ -16,15 +16,8 @@ use fencepost_wgsl_fuzz::engines;
 use fencepost_wgsl_fuzz::{Campaign, Features, Options, direct_engines};
 use indicatif::{ProgressBar, ProgressStyle};
 
-fn main() -> ExitCode {
-    match run(&Arguments::parse()) {
-        Ok(true) => ExitCode::SUCCESS,
-        Ok(false) => ExitCode::FAILURE,
-        Err(error) => {
-            eprintln!("error: {error:#}");
-            ExitCode::FAILURE
-        }
-    }
+fn main() -> Result<ExitCode> {
+    Ok(if run(&Arguments::parse())? { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
 /// Runs the programs; returns `false` if engines differ.

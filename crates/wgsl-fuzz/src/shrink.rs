@@ -3,7 +3,7 @@
 use crate::case::Case;
 use crate::tree::statement::Stmt;
 use crate::tree::types::{BOOL, Scalar, Type};
-use crate::tree::{Argument, Expr, Node, Tree, visit};
+use crate::tree::{Expr, Node, Tree, visit};
 
 /// Returns a smaller program with the same property. Tries at most `most` programs, all of them valid.
 pub fn shrink(case: &Case, most: usize, holds: &mut dyn FnMut(&Case) -> bool) -> Case {
@@ -57,15 +57,12 @@ impl Shrinker<'_> {
     /// Tries one workgroup, and one invocation.
     fn sizes(&mut self) -> bool {
         let mut smaller = false;
-        if self.best.tree.groups != [1; 3] {
+        let sizes: [fn(&mut Tree) -> &mut [u32; 3]; 2] =
+            [|tree| &mut tree.groups, |tree| &mut tree.workgroup];
+        for size in sizes {
             let mut tree = self.best.tree.clone();
-            tree.groups = [1; 3];
-            smaller |= self.accepts(tree);
-        }
-        if self.best.tree.workgroup != [1; 3] {
-            let mut tree = self.best.tree.clone();
-            tree.workgroup = [1; 3];
-            smaller |= self.accepts(tree);
+            let old = std::mem::replace(size(&mut tree), [1; 3]);
+            smaller |= old != [1; 3] && self.accepts(tree);
         }
         smaller
     }
@@ -157,29 +154,28 @@ impl Shrinker<'_> {
     }
 
     fn len_of_list(&mut self, list: usize) -> Option<usize> {
-        let mut at = 0;
         let mut len = None;
-        visit::lists(&mut self.best.tree, &mut |body| {
-            if at == list {
-                len = Some(body.len());
-            }
-            at += 1;
-        });
+        on_list(&mut self.best.tree, list, |body| len = Some(body.len()));
         len
     }
 }
 
 /// Returns a copy of a tree with another list of statements.
-fn with_list(tree: &Tree, list: usize, mut edit: impl FnMut(&mut Vec<Stmt>)) -> Tree {
+fn with_list(tree: &Tree, list: usize, edit: impl FnMut(&mut Vec<Stmt>)) -> Tree {
     let mut tree = tree.clone();
+    on_list(&mut tree, list, edit);
+    tree
+}
+
+/// Calls `edit` with a list of statements, if there is one at this place.
+fn on_list(tree: &mut Tree, list: usize, mut edit: impl FnMut(&mut Vec<Stmt>)) {
     let mut at = 0;
-    visit::lists(&mut tree, &mut |body| {
+    visit::lists(tree, &mut |body| {
         if at == list {
             edit(body);
         }
         at += 1;
     });
-    tree
 }
 
 /// Returns simpler expressions of the same type, the simplest first.
@@ -198,12 +194,8 @@ fn replacements(expr: &Expr) -> Vec<Expr> {
             Scalar::U32 => Node::U32(1),
             _ => Node::F32(4),
         };
-        let mut one = Expr::new(Type::Scalar(scalar.word()), word);
-        if scalar != scalar.word() {
-            one = Expr::new(Type::Scalar(scalar), Node::Construct(vec![one]));
-        }
-        let one = Node::Construct(vec![one]);
-        found.push(Expr::new(expr.ty.clone(), one));
+        let one = Expr::new(Type::Scalar(scalar.word()), word);
+        found.push(one.splat(&Type::Scalar(scalar)).splat(&expr.ty));
     }
     if expr.ty == BOOL {
         found.push(Expr::new(BOOL, Node::Bool(true)));
@@ -211,13 +203,6 @@ fn replacements(expr: &Expr) -> Vec<Expr> {
     let mut copy = expr.clone();
     let operands = visit::children(&mut copy);
     found.extend(operands.into_iter().filter(|operand| operand.ty == expr.ty).map(|operand| operand.clone()));
-    if let Node::Call(_, arguments) = &expr.node {
-        let values = arguments.iter().filter_map(|argument| match argument {
-            Argument::Value(value) => Some(value.clone()),
-            Argument::Pointer(_) => None,
-        });
-        found.extend(values.filter(|value| value.ty == expr.ty));
-    }
     found
 }
 

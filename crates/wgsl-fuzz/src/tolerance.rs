@@ -12,7 +12,7 @@ pub struct Tolerance {
 const ULP: f64 = 1.0 / 8_388_608.0;
 
 /// Functions that round, with WGSL's absolute and relative error for the arguments used by the generator.
-const FUNCTIONS: [(&str, f64, f64); 22] = [
+pub(crate) const FUNCTIONS: [(&str, f64, f64); 22] = [
     ("divide", 0.0, 2.5 * ULP),
     ("sqrt", 0.0, 5.0 * ULP),
     ("inverseSqrt", 0.0, 2.0 * ULP),
@@ -58,16 +58,6 @@ impl Tolerance {
         let other = f64::from(other);
         (one - other).abs() <= self.absolute + self.relative * one.abs().max(other.abs())
     }
-}
-
-/// Returns the number of functions that round.
-pub(crate) fn inexact_count() -> usize {
-    FUNCTIONS.len()
-}
-
-/// Returns the name of a function that rounds.
-pub(crate) fn inexact_name(at: usize) -> &'static str {
-    FUNCTIONS[at].0
 }
 
 #[cfg(test)]

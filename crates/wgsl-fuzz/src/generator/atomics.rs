@@ -33,23 +33,20 @@ impl Generator {
             2 if self.has("own") => {
                 let operation = self.pick(&OWN);
                 let value = self.expr(&I32, 3);
-                let name = self.name("a");
-                self.declare(&name, &I32, false);
+                let name = self.declared("a", &I32);
                 Some(Stmt::Own(name, operation, value))
             }
             3 if self.has("own") => {
                 let compared = self.expr(&I32, 2);
                 let value = self.expr(&I32, 2);
-                let name = self.name("a");
-                self.declare(&name, &I32, false);
+                let name = self.declared("a", &I32);
                 Some(Stmt::Swap(name, compared, value))
             }
             4 if self.parts.barriers => {
                 let array = self.atomics_of_group();
                 let operation = self.pick(&OWN);
                 let value = self.expr(&I32, 3);
-                let name = self.name("a");
-                self.declare(&name, &I32, false);
+                let name = self.declared("a", &I32);
                 Some(Stmt::OwnOfGroup(name, array, operation, value))
             }
             // On some drivers a compare-exchange fails although the values are equal.
@@ -57,15 +54,13 @@ impl Generator {
                 let array = self.atomics_of_group();
                 let compared = self.expr(&I32, 2);
                 let value = self.expr(&I32, 2);
-                let name = self.name("a");
-                self.declare(&name, &I32, false);
+                let name = self.declared("a", &I32);
                 Some(Stmt::SwapOfGroup(name, array, compared, value))
             }
             6 if self.has("own_f") => {
                 let operation = self.pick(&OF_FLOATS);
                 let value = self.stored(&F32, 3);
-                let name = self.name("a");
-                self.declare(&name, &F32, false);
+                let name = self.declared("a", &F32);
                 Some(Stmt::Own(name, operation, value))
             }
             // A sum of a few integers is the same in every order.

@@ -84,8 +84,7 @@ impl Generator {
         let index = self.index(TALLIES, 2);
         let value = self.expr(&U32, 3);
         let seen = self.index(TALLIES, 2);
-        let name = self.name("a");
-        self.declare(&name, &U32, false);
+        let name = self.declared("a", &U32);
         Stmt::Tally(Tally { name, array, operation, condition, index, len: TALLIES, value, seen })
     }
 
@@ -154,18 +153,10 @@ impl Generator {
     }
 
     fn uniform_call(&mut self) -> Option<Stmt> {
-        let fits: Vec<usize> = (0..self.tree.functions.len())
-            .filter(|at| self.tree.functions[*at].uniform && self.affords(self.tree.functions[*at].cost))
-            .collect();
-        if fits.is_empty() {
-            return Some(self.exchange());
-        }
-        let at = self.pick(&fits);
+        let Some(at) = self.callee(|function| function.uniform) else { return Some(self.exchange()) };
         self.steps += self.weight * self.tree.functions[at].cost;
         let call = self.call(at, 2)?;
         let Some(result) = self.tree.functions[at].result.clone() else { return Some(Stmt::Call(call)) };
-        let name = self.name("c");
-        self.declare(&name, &result, false);
-        Some(Stmt::Let(name, call))
+        Some(Stmt::Let(self.declared("c", &result), call))
     }
 }

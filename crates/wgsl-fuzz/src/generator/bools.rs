@@ -30,9 +30,7 @@ impl Generator {
             8 => self.select(&ty, depth),
             9 => {
                 let scalar = self.pick(&[Scalar::I32, Scalar::U32]);
-                let of = self.expr(&Type::vector(scalar, size), depth);
-                let of = if of.is_const() { self.unknown(&of.ty.clone()) } else { of };
-                Expr::new(ty, Node::Construct(vec![of]))
+                self.not_constant_of(&Type::vector(scalar, size), depth).splat(&ty)
             }
             _ => self.assembled(Scalar::Bool, size, depth),
         }

@@ -4,7 +4,7 @@ use super::Generator;
 use crate::data::integer;
 use crate::tree::bounds::{bound, is_storable};
 use crate::tree::types::{BOOL, F32, I32, Scalar, Type, U32};
-use crate::tree::{Argument, Expr, Node};
+use crate::tree::{Argument, Expr, Function, Node};
 
 impl Generator {
     /// Returns an expression with a value that may be stored in a variable.
@@ -81,12 +81,11 @@ impl Generator {
         let value = match scalar {
             Scalar::Bool => {
                 let limit = self.constant(&U32);
-                Expr::new(BOOL, Node::Binary("<", Box::new(read), Box::new(limit)))
+                Expr::binary(BOOL, "<", read, limit)
             }
-            _ if scalar != scalar.word() => Expr::new(Type::Scalar(scalar), Node::Construct(vec![read])),
-            _ => read,
+            _ => read.splat(&Type::Scalar(scalar)),
         };
-        if size == 1 { value } else { Expr::new(ty.clone(), Node::Construct(vec![value])) }
+        if size == 1 { value } else { value.splat(ty) }
     }
 
     /// Returns a value of a type that a compiler cannot evaluate, not even in part.
@@ -111,8 +110,8 @@ impl Generator {
     pub(super) fn binary(&mut self, ty: Type, operator: &'static str, left: Expr, right: Expr) -> Expr {
         let mut sides = [left, right];
         self.not_constant(&mut sides);
-        let [left, right] = sides.map(Box::new);
-        Expr::new(ty, Node::Binary(operator, left, right))
+        let [left, right] = sides;
+        Expr::binary(ty, operator, left, right)
     }
 
     pub(super) fn builtin(&mut self, ty: Type, name: &'static str, mut of: Vec<Expr>) -> Expr {
@@ -134,18 +133,9 @@ impl Generator {
             });
             return Expr::new(ty, Node::Construct(parts.collect()));
         }
-        let limit = |quarters| {
-            let mut number = Expr::new(F32, Node::F32(quarters));
-            let scalar = Type::Scalar(ty.lanes().map_or(Scalar::F32, |(scalar, _)| scalar));
-            for wanted in [&scalar, &ty] {
-                if number.ty != *wanted {
-                    number = Expr::new(wanted.clone(), Node::Construct(vec![number]));
-                }
-            }
-            number
-        };
-        let low = limit(-256);
-        let high = limit(256);
+        let scalar = Type::Scalar(ty.lanes().map_or(Scalar::F32, |(scalar, _)| scalar));
+        let [low, high] =
+            [-256, 256].map(|quarters| Expr::new(F32, Node::F32(quarters)).splat(&scalar).splat(&ty));
         let whole = Expr::new(ty.clone(), Node::Builtin("floor", vec![expr]));
         Expr::new(ty, Node::Builtin("clamp", vec![whole, low, high]))
     }
@@ -155,10 +145,7 @@ impl Generator {
         let ty = Type::vector(scalar, size);
         let part = Type::Scalar(scalar);
         match self.rng.u8(0..4) {
-            0 => {
-                let value = self.expr(&part, depth);
-                if size == 1 { value } else { Expr::new(ty, Node::Construct(vec![value])) }
-            }
+            0 => self.expr(&part, depth).splat(&ty),
             1 if size > 1 => {
                 let parts = (0..size).map(|_| self.expr(&part, depth)).collect();
                 Expr::new(ty, Node::Construct(parts))
@@ -213,21 +200,17 @@ impl Generator {
 
     /// Returns a call of a function with this result.
     fn call_of(&mut self, ty: &Type, depth: u32) -> Option<Expr> {
-        let fits: Vec<usize> = (0..self.tree.functions.len())
-            .filter(|at| {
-                let function = &self.tree.functions[*at];
-                function.result.as_ref() == Some(ty) && !function.uniform && self.affords(function.cost)
-            })
-            .collect();
-        if fits.is_empty() {
-            return None;
-        }
-        let at = self.pick(&fits);
+        let at = self.callee(|function| function.result.as_ref() == Some(ty) && !function.uniform)?;
         self.call(at, depth)
     }
 
-    pub(super) fn affords(&self, cost: u32) -> bool {
-        self.weight.saturating_mul(cost) <= MOST_CALL
+    /// Chooses a function that fits and whose cost is not too high here.
+    pub(super) fn callee(&mut self, fits: impl Fn(&Function) -> bool) -> Option<usize> {
+        let is_affordable = |cost: u32| self.weight.saturating_mul(cost) <= MOST_CALL;
+        let functions = self.tree.functions.iter().enumerate();
+        let fitting = functions.filter(|(_, function)| fits(function) && is_affordable(function.cost));
+        let found: Vec<usize> = fitting.map(|(at, _)| at).collect();
+        if found.is_empty() { None } else { Some(self.pick(&found)) }
     }
 
     /// Returns a call of a function; `None` if no variable fits a pointer parameter.

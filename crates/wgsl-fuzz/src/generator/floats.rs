@@ -57,12 +57,7 @@ impl Generator {
         ];
         const TWO: [&str; 4] = ["pow", "atan2", "remainder", "divide"];
         let (name, count) = if self.rng.bool() { (self.pick(&ONE), 1) } else { (self.pick(&TWO), 2) };
-        let of: Vec<Expr> = (0..count)
-            .map(|_| {
-                let of = self.expr(ty, depth);
-                if of.is_const() { self.unknown(ty) } else { of }
-            })
-            .collect();
+        let of: Vec<Expr> = (0..count).map(|_| self.not_constant_of(ty, depth)).collect();
         self.builtin(ty.clone(), name, of)
     }
 
@@ -129,10 +124,7 @@ impl Generator {
         let count = if ["fma", "mix"].contains(&name) { 3 } else { 2 };
         let mut of: Vec<Expr> = (0..count).map(|_| self.operand(&of_type, depth)).collect();
         if name == "clamp" {
-            let limit = |quarters| {
-                let number = Expr::new(F32, Node::F32(quarters));
-                if size == 1 { number } else { Expr::new(of_type.clone(), Node::Construct(vec![number])) }
-            };
+            let limit = |quarters| Expr::new(F32, Node::F32(quarters)).splat(&of_type);
             let limits = [limit(self.rng.i32(-20..0)), limit(self.rng.i32(0..20))];
             of.truncate(1);
             of.extend(limits);

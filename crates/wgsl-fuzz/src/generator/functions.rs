@@ -115,11 +115,7 @@ impl Generator {
             self.steps += function.cost;
             let call = self.call(at, 2);
             body.extend(call.map(|call| match function.result {
-                Some(ty) => {
-                    let name = self.name("c");
-                    self.declare(&name, &ty, false);
-                    Stmt::Let(name, call)
-                }
+                Some(ty) => Stmt::Let(self.declared("c", &ty), call),
                 None => Stmt::Call(call),
             }));
         }

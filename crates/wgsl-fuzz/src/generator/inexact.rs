@@ -3,7 +3,7 @@
 use super::Generator;
 use super::scope::Variable;
 use crate::program::SLOTS;
-use crate::tolerance::{inexact_count, inexact_name};
+use crate::tolerance::FUNCTIONS;
 use crate::tree::statement::Stmt;
 use crate::tree::types::{F32, Scalar, Type};
 use crate::tree::{Expr, Node};
@@ -11,7 +11,7 @@ use crate::tree::{Expr, Node};
 impl Generator {
     /// Stores results of one function that rounds.
     pub(super) fn inexact(&mut self, body: &mut Vec<Stmt>) {
-        let name = inexact_name(self.rng.usize(0..inexact_count()));
+        let (name, ..) = self.pick(&FUNCTIONS);
         for slot in 0..SLOTS {
             let arguments = self.arguments(name);
             let value = Expr::new(F32, Node::Builtin(name, arguments));
@@ -52,7 +52,7 @@ impl Generator {
 
     fn positive(&mut self) -> Expr {
         let size = Expr::new(F32, Node::Builtin("abs", vec![self.any()]));
-        Expr::new(F32, Node::Binary("+", Box::new(size), Box::new(Expr::new(F32, Node::F32(1)))))
+        Expr::binary(F32, "+", size, Expr::new(F32, Node::F32(1)))
     }
 
     /// Returns a number between two bounds, which are given in units of 1/4.

@@ -13,8 +13,7 @@ impl Generator {
             5 => self.shift(&ty, depth),
             6 => {
                 let operator = if scalar == Scalar::I32 && self.rng.bool() { "-" } else { "~" };
-                let of = self.expr(&ty, depth);
-                let of = if of.is_const() { self.unknown(&ty) } else { of };
+                let of = self.not_constant_of(&ty, depth);
                 Expr::new(ty, Node::Unary(operator, Box::new(of)))
             }
             7 | 8 => self.integer_builtin(scalar, &ty, depth),
@@ -59,13 +58,8 @@ impl Generator {
             _ => false,
         };
         if !is_unknown {
-            let mask = Expr::u32(31);
-            let mask = if amount_type == U32 {
-                mask
-            } else {
-                Expr::new(amount_type.clone(), Node::Construct(vec![mask]))
-            };
-            amount = Expr::new(amount_type, Node::Binary("&", Box::new(amount), Box::new(mask)));
+            let mask = Expr::u32(31).splat(&amount_type);
+            amount = Expr::binary(amount_type, "&", amount, mask);
         }
         self.binary(ty.clone(), operator, left, amount)
     }
@@ -117,7 +111,7 @@ impl Generator {
         if of.is_const() {
             return unknown;
         }
-        Expr::new(ty, Node::Binary("+", Box::new(of), Box::new(unknown)))
+        Expr::binary(ty, "+", of, unknown)
     }
 
     /// Clamps between constants: WGSL defines no result for limits in the wrong order.
@@ -130,7 +124,7 @@ impl Generator {
                 Scalar::U32 => Expr::u32(value.unsigned_abs().min(10 + value.max(0).unsigned_abs())),
                 _ => Expr::new(I32, Node::I32(value)),
             };
-            if *ty == number.ty { number } else { Expr::new(ty.clone(), Node::Construct(vec![number])) }
+            number.splat(ty)
         };
         let of = vec![of, limit(low), limit(high)];
         Expr::new(ty.clone(), Node::Builtin("clamp", of))
@@ -149,17 +143,12 @@ impl Generator {
             [Expr::u32(offset), Expr::u32(count)]
         } else {
             [offset, count].map(|most| {
-                let any = self.expr(&U32, depth);
-                Expr::new(U32, Node::Builtin("min", vec![self.known_or(any), Expr::u32(most)]))
+                let any = self.not_constant_of(&U32, depth);
+                Expr::new(U32, Node::Builtin("min", vec![any, Expr::u32(most)]))
             })
         };
         of.extend(places);
         self.builtin(ty.clone(), if inserts { "insertBits" } else { "extractBits" }, of)
-    }
-
-    /// Returns the expression, or an unknown value if it is a constant.
-    fn known_or(&mut self, expr: Expr) -> Expr {
-        if expr.is_const() { self.unknown(&expr.ty.clone()) } else { expr }
     }
 
     /// Converts from another scalar.
@@ -175,31 +164,21 @@ impl Generator {
                 self.builtin(ty, "frexp.exp", vec![of])
             }
             0 => {
-                let of = self.expr(&ty.with_scalar(other), depth);
-                let of = self.known_or(of);
+                let of = self.not_constant_of(&ty.with_scalar(other), depth);
                 Expr::new(ty, Node::Builtin("bitcast", vec![of]))
             }
-            1 => {
-                let of = self.expr(&ty.with_scalar(Scalar::Bool), depth);
-                let of = self.known_or(of);
-                Expr::new(ty, Node::Construct(vec![of]))
-            }
-            2 => {
-                let of = self.expr(&ty.with_scalar(other), depth);
-                let of = self.known_or(of);
-                Expr::new(ty, Node::Construct(vec![of]))
-            }
+            1 => self.not_constant_of(&ty.with_scalar(Scalar::Bool), depth).splat(&ty),
+            2 => self.not_constant_of(&ty.with_scalar(other), depth).splat(&ty),
             3 => {
                 let float = ty.with_scalar(Scalar::F32);
-                let of = self.expr(&float, depth);
-                let of = self.known_or(of);
+                let of = self.not_constant_of(&float, depth);
                 let of =
                     if scalar == Scalar::U32 { Expr::new(float, Node::Builtin("abs", vec![of])) } else { of };
                 Expr::new(ty, Node::Construct(vec![of]))
             }
             _ if size == 1 => {
                 let of = self.number(&F32, depth);
-                let of = if is_storable(&of) { self.known_or(of) } else { self.unknown(&F32) };
+                let of = if is_storable(&of) && !of.is_const() { of } else { self.unknown(&F32) };
                 Expr::new(ty, Node::Builtin("float_bits", vec![of]))
             }
             _ => self.assembled(scalar, size, depth),
@@ -256,8 +235,7 @@ impl Generator {
         let of = if of.is_const() || (!free && bound(&of).is_none()) { self.unknown(&vector) } else { of };
         let sign = Expr::new(vector.clone(), Node::Builtin("sign", vec![of]));
         let part = Expr::new(F32, Node::F32(self.pick(&[4, 3, 1])));
-        let part = Expr::new(vector, Node::Binary("*", Box::new(sign), Box::new(part)));
-        Expr::new(U32, Node::Builtin(name, vec![part]))
+        Expr::new(U32, Node::Builtin(name, vec![Expr::binary(vector, "*", sign, part)]))
     }
 
     /// Returns floats that are not NaN: the bits of a NaN may differ between engines.
@@ -265,8 +243,7 @@ impl Generator {
         if !self.parts.free_floats {
             return self.stored(ty, depth);
         }
-        let of = self.expr(&ty.with_scalar(Scalar::U32), depth);
-        let of = self.known_or(of);
+        let of = self.not_constant_of(&ty.with_scalar(Scalar::U32), depth);
         Expr::new(ty.clone(), Node::Builtin("small", vec![of]))
     }
 

@@ -134,6 +134,13 @@ impl Generator {
         of[self.rng.usize(0..of.len())].clone()
     }
 
+    /// Declares a name that cannot be written, and returns it.
+    fn declared(&mut self, prefix: &str, ty: &Type) -> String {
+        let name = self.name(prefix);
+        self.declare(&name, ty, false);
+        name
+    }
+
     fn declare(&mut self, name: &str, ty: &Type, is_written: bool) {
         self.scope.push(Variable::named(name, ty.clone(), is_written));
     }

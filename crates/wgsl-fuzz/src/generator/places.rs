@@ -1,6 +1,7 @@
 //! Paths from a variable to a value in it.
 
 use super::Generator;
+use super::statements::up_to_seven;
 use crate::tree::print::NUMBERS;
 use crate::tree::types::{I32, Scalar, Type, U32};
 use crate::tree::visit::expressions;
@@ -131,11 +132,7 @@ impl Generator {
         let value = self.expr(&ty, depth.min(2) - 1);
         // An index that the compiler knows must be in bounds.
         let value = if is_known(&value) { self.unknown(&ty) } else { value };
-        if self.one_in(3) {
-            return (value, ANY);
-        }
-        let mask = if ty == I32 { Expr::new(I32, Node::I32(7)) } else { Expr::u32(7) };
-        (Expr::new(ty, Node::Binary("&", Box::new(value), Box::new(mask))), ANY)
+        (if self.one_in(3) { value } else { up_to_seven(value) }, ANY)
     }
 
     /// Returns an index that increases by one from each invocation to the next, and may wrap.
@@ -148,7 +145,7 @@ impl Generator {
             _ => Expr::u32(self.rng.u32(1..20)),
         };
         let operator = self.pick(&["+", "-"]);
-        Expr::new(U32, Node::Binary(operator, Box::new(number), Box::new(other)))
+        Expr::binary(U32, operator, number, other)
     }
 
     /// Returns an index, which the printer limits to the valid range.
@@ -163,7 +160,7 @@ impl Generator {
 /// Returns `true` if a compiler may know the value: it depends only on constants and `let`s.
 fn is_known(value: &Expr) -> bool {
     let mut known = true;
-    expressions(value, &mut |inner| match &inner.node {
+    expressions(&mut value.clone(), &mut |inner| match &inner.node {
         Node::Read(place) => known &= place.root.starts_with('c'),
         Node::Call(..) => known = false,
         _ => {}

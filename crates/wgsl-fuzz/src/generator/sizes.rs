@@ -1,7 +1,7 @@
 //! Expressions of 64-bit and 16-bit numbers. An adapter that lacks them refuses the program.
 
 use super::Generator;
-use crate::tree::types::{Scalar, Type, U32};
+use crate::tree::types::{Scalar, Type};
 use crate::tree::{Expr, Node};
 
 /// Scalars that are not 32 bits wide.
@@ -128,23 +128,17 @@ impl Generator {
         let amount_type = ty.with_scalar(Scalar::U32);
         let left = self.not_constant_of(ty, depth);
         let amount = self.expr(&amount_type, depth);
-        let mask = Expr::u32(63);
-        let mask = if amount_type == U32 {
-            mask
-        } else {
-            Expr::new(amount_type.clone(), Node::Construct(vec![mask]))
-        };
-        let amount = Expr::new(amount_type, Node::Binary("&", Box::new(amount), Box::new(mask)));
-        Expr::new(ty.clone(), Node::Binary(operator, Box::new(left), Box::new(amount)))
+        let mask = Expr::u32(63).splat(&amount_type);
+        Expr::binary(ty.clone(), operator, left, Expr::binary(amount_type, "&", amount, mask))
     }
 
     /// Converts a number of another size or kind.
     pub(super) fn number_of_other(&mut self, ty: &Type, depth: u32) -> Expr {
         let other = ty.with_scalar(self.pick(&NUMBERS));
-        let of = self.not_constant_of(&other, depth);
-        if of.ty == *ty { of } else { Expr::new(ty.clone(), Node::Construct(vec![of])) }
+        self.not_constant_of(&other, depth).splat(ty)
     }
 
+    /// Returns an expression, with an unknown value in place of a constant.
     pub(super) fn not_constant_of(&mut self, ty: &Type, depth: u32) -> Expr {
         let of = self.expr(ty, depth);
         if of.is_const() { self.unknown(ty) } else { of }

@@ -94,9 +94,7 @@ impl Generator {
         }
         let operator = self.pick(&["+=", "-=", "*=", "/=", "%=", "&=", "|=", "^=", "<<=", ">>="]);
         if ["<<=", ">>="].contains(&operator) {
-            let amount = ty.with_scalar(Scalar::U32);
-            let number = Expr::u32(self.rng.u32(0..32));
-            let value = if amount == U32 { number } else { Expr::new(amount, Node::Construct(vec![number])) };
+            let value = Expr::u32(self.rng.u32(0..32)).splat(&ty.with_scalar(Scalar::U32));
             return Some(Stmt::Assign(place, operator, value));
         }
         let value = self.expr(&ty, self.parts.depth - 1);
@@ -122,16 +120,9 @@ impl Generator {
 
     /// Calls a function for its effects.
     fn effect(&mut self) -> Option<Stmt> {
-        let fits: Vec<usize> = (0..self.tree.functions.len())
-            .filter(|at| {
-                let function = &self.tree.functions[*at];
-                function.result.is_none() && !function.uniform && self.affords(function.cost)
-            })
-            .collect();
-        if fits.is_empty() {
+        let Some(at) = self.callee(|function| function.result.is_none() && !function.uniform) else {
             return self.assignment();
-        }
-        let at = self.pick(&fits);
+        };
         self.steps += self.weight * self.tree.functions[at].cost;
         self.call(at, 2).map(Stmt::Call)
     }
@@ -160,13 +151,8 @@ impl Generator {
     /// Returns an integer that is often between 0 and 7.
     pub(super) fn selector(&mut self) -> Expr {
         let ty = self.pick(&[I32, U32]);
-        let value = self.expr(&ty, self.parts.depth - 1);
-        let value = if value.is_const() { self.unknown(&ty) } else { value };
-        if self.one_in(4) {
-            return value;
-        }
-        let mask = if ty == I32 { Expr::new(I32, Node::I32(7)) } else { Expr::u32(7) };
-        Expr::new(ty, Node::Binary("&", Box::new(value), Box::new(mask)))
+        let value = self.not_constant_of(&ty, self.parts.depth - 1);
+        if self.one_in(4) { value } else { up_to_seven(value) }
     }
 
     fn looped(&mut self, depth: u32) -> Option<Stmt> {
@@ -204,4 +190,10 @@ impl Generator {
         let result = self.result.clone().map(|ty| self.stored(&ty, 2));
         Some(Stmt::If(condition, vec![Stmt::Return(result)], Vec::new()))
     }
+}
+
+/// Returns the lowest three bits of an integer.
+pub(super) fn up_to_seven(value: Expr) -> Expr {
+    let mask = if value.ty == I32 { Expr::new(I32, Node::I32(7)) } else { Expr::u32(7) };
+    Expr::binary(value.ty.clone(), "&", value, mask)
 }

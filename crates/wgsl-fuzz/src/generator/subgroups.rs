@@ -51,9 +51,7 @@ impl Generator {
             1..=3 => self.combination(),
             _ => self.exchange_in_subgroup(),
         };
-        let name = self.name("s");
-        self.declare(&name, &result.ty.clone(), false);
-        Stmt::Let(name, result)
+        Stmt::Let(self.declared("s", &result.ty), result)
     }
 
     fn vote(&mut self) -> Expr {

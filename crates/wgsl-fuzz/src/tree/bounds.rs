@@ -96,23 +96,18 @@ fn builtin(name: &str, of: &[Expr]) -> Option<Bound> {
         "abs" | "transpose" | "modf.fract" => at(0)?,
         "sign" | "step" => Bound::new(0, 1.0),
         "floor" | "ceil" | "trunc" | "round" | "modf.whole" => Bound::new(0, at(0)?.most + 1.0),
-        "fract" => Bound::new(at(0)?.fraction, 1.0),
-        "saturate" => Bound::new(at(0)?.fraction, 1.0),
-        "min" | "max" => at(0)?.or(at(1)?),
+        "fract" | "saturate" => Bound::new(at(0)?.fraction, 1.0),
+        "min" | "max" | "select" => at(0)?.or(at(1)?),
         "clamp" => {
-            let low = at(1)?;
-            let high = at(2)?;
-            let limits = low.or(high);
+            let limits = at(1)?.or(at(2)?);
             Bound::new(at(0)?.fraction.max(limits.fraction), limits.most)
         }
-        "select" => at(0)?.or(at(1)?),
         "fma" => at(0)?.times(at(1)?).plus(at(2)?),
         "dot" => at(0)?.times(at(1)?).scaled(4.0),
         "cross" => at(0)?.times(at(1)?).scaled(2.0),
         "mix" => {
-            let ends = at(0)?.plus(at(1)?);
-            let part = at(2)?;
-            ends.times(part.plus(Bound::new(0, 1.0))).scaled(2.0)
+            let part = at(2)?.plus(Bound::new(0, 1.0));
+            at(0)?.plus(at(1)?).times(part).scaled(2.0)
         }
         "quantizeToF16" | "through_half" => at(0).filter(|bound| bound.bits() <= 2048.0)?,
         "small" => Bound::new(0, 63.0),
@@ -125,7 +120,7 @@ fn builtin(name: &str, of: &[Expr]) -> Option<Bound> {
 
 /// Returns `true` if no float operation in the expression can round, and every float in it that is stored may be in a
 /// variable.
-pub(crate) fn is_exact(expr: &Expr) -> bool {
+pub(crate) fn is_exact(expr: &mut Expr) -> bool {
     let mut exact = true;
     expressions(expr, &mut |inner| exact &= is_exact_here(inner));
     exact
@@ -146,7 +141,7 @@ fn is_exact_here(expr: &Expr) -> bool {
         }),
         Node::Read(place) => place.steps.iter().all(|step| !matches!(step, Step::Index(_, 0))),
         Node::Builtin("clamp", of) if !expr.ty.is_float() => is_ordered(&of[1], &of[2]),
-        Node::Builtin(name @ ("extractBits" | "insertBits"), of) => fits_word(&of[of.len() - 2..], name),
+        Node::Builtin("extractBits" | "insertBits", of) => fits_word(&of[of.len() - 2..]),
         Node::Builtin("pack2x16snorm" | "pack2x16unorm" | "frexp.exp", of) => bound(&of[0]).is_some(),
         Node::Builtin("pack2x16float" | "pack4x8snorm" | "pack4x8unorm" | "float_bits", of) => {
             of.iter().all(|of| bound(of).is_some())
@@ -165,7 +160,7 @@ fn is_ordered(low: &Expr, high: &Expr) -> bool {
 }
 
 /// Returns `true` if a range of bits, given by offset and count, is within a word.
-fn fits_word(of: &[Expr], _: &str) -> bool {
+fn fits_word(of: &[Expr]) -> bool {
     match (numbers(&of[0]), numbers(&of[1])) {
         (Some(offset), Some(count)) => offset[0] + count[0] <= 32,
         _ => true,

@@ -149,6 +149,15 @@ impl Expr {
         Self { ty, node: Node::Read(Place { root: root.to_owned(), steps: Vec::new() }) }
     }
 
+    pub(crate) fn binary(ty: Type, operator: &'static str, left: Self, right: Self) -> Self {
+        Self { ty, node: Node::Binary(operator, Box::new(left), Box::new(right)) }
+    }
+
+    /// Returns the value as one of type `ty`: it is converted, and repeated in each component of a vector.
+    pub(crate) fn splat(self, ty: &Type) -> Self {
+        if self.ty == *ty { self } else { Self { ty: ty.clone(), node: Node::Construct(vec![self]) } }
+    }
+
     pub(crate) fn u32(value: u32) -> Self {
         Self { ty: types::U32, node: Node::U32(value) }
     }

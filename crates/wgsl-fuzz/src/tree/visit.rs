@@ -6,34 +6,10 @@ use super::{Argument, Expr, Node, Place, Space, Step, Tree};
 use crate::tolerance::Tolerance;
 
 /// Calls `found` with an expression and each expression in it.
-pub(crate) fn expressions(expr: &Expr, found: &mut impl FnMut(&Expr)) {
+pub(crate) fn expressions(expr: &mut Expr, found: &mut impl FnMut(&Expr)) {
     found(expr);
-    match &expr.node {
-        Node::Read(place) => {
-            for step in &place.steps {
-                if let Step::Index(index, _) = step {
-                    expressions(index, found);
-                }
-            }
-        }
-        Node::Unary(_, of) | Node::Swizzle(of, _) => expressions(of, found),
-        Node::Binary(_, left, right) | Node::Element(left, right, _) => {
-            expressions(left, found);
-            expressions(right, found);
-        }
-        Node::Builtin(_, of) | Node::Construct(of) => {
-            for expr in of {
-                expressions(expr, found);
-            }
-        }
-        Node::Call(_, arguments) => {
-            for argument in arguments {
-                if let Argument::Value(value) = argument {
-                    expressions(value, found);
-                }
-            }
-        }
-        Node::Bool(_) | Node::I32(_) | Node::U32(_) | Node::F32(_) | Node::Zero => {}
+    for child in children(expr) {
+        expressions(child, found);
     }
 }
 
@@ -166,7 +142,7 @@ pub(crate) fn has_known_zeros(tree: &mut Tree) -> bool {
 fn is_unknown(expr: &Expr) -> bool {
     let part = if let Node::Binary("+", _, right) = &expr.node { right } else { expr };
     let mut unknown = false;
-    expressions(part, &mut |inner| {
+    expressions(&mut part.clone(), &mut |inner| {
         unknown |= matches!(&inner.node, Node::Read(place) if place.root.starts_with("params."));
     });
     unknown

@@ -45,20 +45,13 @@ struct Arguments {
     from: usize,
 }
 
-fn main() -> ExitCode {
+fn main() -> Result<ExitCode> {
     let arguments = Arguments::parse();
-    let done = match arguments.child {
+    let is_right = match arguments.child {
         Some(adapter) => child(adapter, &arguments).map(|()| true),
         None => parent(&arguments),
     };
-    match done {
-        Ok(true) => ExitCode::SUCCESS,
-        Ok(false) => ExitCode::FAILURE,
-        Err(error) => {
-            eprintln!("error: {error:#}");
-            ExitCode::FAILURE
-        }
-    }
+    Ok(if is_right? { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
 /// Runs the calls from `arguments.from` on, and prints a line before and after each.
@@ -90,13 +83,15 @@ fn parent(arguments: &Arguments) -> Result<bool> {
         eprintln!("{name}");
         let outcomes = outcomes(index, forms.len(), arguments)?;
         for (form, outcome) in forms.iter().zip(&outcomes) {
-            if let Some(reason) = report::known(&name, form).filter(|_| outcome.is_fault()) {
-                println!("known: {name}: {}: {}: {reason}", form.name(), outcome.line());
-            } else if outcome.is_fault() {
-                println!("{name}: {}: {}", form.name(), outcome.line());
-                is_right = false;
-            } else if arguments.refused && matches!(outcome, Outcome::Refused(_)) {
-                println!("{name}: {}: {}", form.name(), outcome.line());
+            let line = format!("{name}: {}: {}", form.name(), outcome.line());
+            match report::known(&name, form) {
+                Some(reason) if outcome.is_fault() => println!("known: {line}: {reason}"),
+                _ if outcome.is_fault() => {
+                    println!("{line}");
+                    is_right = false;
+                }
+                _ if arguments.refused && matches!(outcome, Outcome::Refused(_)) => println!("{line}"),
+                _ => {}
             }
         }
         columns.push((name, outcomes));
@@ -118,14 +113,8 @@ fn outcomes(adapter: usize, count: usize, arguments: &Arguments) -> Result<Vec<O
     while outcomes.len() < count {
         let from = outcomes.len();
         let mut child = Command::new(std::env::current_exe()?)
-            .args([
-                "--child",
-                &adapter.to_string(),
-                "--from",
-                &from.to_string(),
-                "--function",
-                &arguments.function,
-            ])
+            .args(["--child", &adapter.to_string(), "--from", &from.to_string()])
+            .args(["--function", &arguments.function])
             .stdout(Stdio::piped())
             .stderr(Stdio::null())
             .spawn()

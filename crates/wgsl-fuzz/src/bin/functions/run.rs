@@ -17,6 +17,10 @@ const COMPONENTS: usize = 3;
 /// Number of samples of a call whose arguments are in the shader's text.
 const CONSTANT_SAMPLES: usize = 24;
 
+/// Calls of floats that are compared with the smallest tolerance, besides the conversions.
+const EXACT: [&str; 13] =
+    ["+", "-", "negation", "select", "abs", "min", "max", "clamp", "sign", "ceil", "floor", "round", "trunc"];
+
 /// Where the arguments of a call come from.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Arguments {
@@ -172,18 +176,10 @@ fn store_i64(at: u32, v: i64) { store_u64(at, u64(v)); }
     /// Writes the call with arguments that the kernel reads.
     fn loop_over_samples(&self) -> String {
         let mut text = format!("    for (var i = 0u; i < {SAMPLES}u; i++) {{\n");
-        for (at, (name, (ty, _))) in ["a", "b", "c", "d"].iter().zip(self.call.arguments).enumerate() {
-            let load = |sample: String, ty: &str| {
-                format!("load_{ty}(({sample} % {SAMPLES}u * {ARGUMENTS}u + {at}u) * 2u)")
-            };
-            let value = match *ty {
-                "T" if self.is_vector => {
-                    let parts = (0..COMPONENTS).map(|part| load(format!("(i + {part}u)"), self.ty));
-                    format!("{}({})", self.of(self.ty), parts.collect::<Vec<_>>().join(", "))
-                }
-                "T" => load("i".into(), self.ty),
-                other => load("i".into(), other),
-            };
+        for (at, (name, &(ty, _))) in ["a", "b", "c", "d"].iter().zip(self.call.arguments).enumerate() {
+            let value = self.argument(ty, |part, ty| {
+                format!("load_{ty}(((i + {part}u) % {SAMPLES}u * {ARGUMENTS}u + {at}u) * 2u)")
+            });
             text += &format!("        let {name} = {value};\n");
         }
         text + &self.store("i") + "    }\n"
@@ -193,31 +189,32 @@ fn store_i64(at: u32, v: i64) { store_u64(at, u64(v)); }
     fn sample(&self, words: &[u32], sample: usize) -> String {
         let mut text = String::from("    {\n");
         for (at, (name, &(ty, _))) in ["a", "b", "c", "d"].iter().zip(self.call.arguments).enumerate() {
-            let number = |sample: usize, ty| {
-                let place = (sample % SAMPLES * ARGUMENTS + at) * 2;
+            let value = self.argument(ty, |part, ty| {
+                let place = ((sample + part) % SAMPLES * ARGUMENTS + at) * 2;
                 literal(ty, [words[place], words[place + 1]])
-            };
-            let value = match ty {
-                "T" if self.is_vector => {
-                    let parts = (0..COMPONENTS).map(|part| number(sample + part, self.ty));
-                    format!("{}({})", self.of(self.ty), parts.collect::<Vec<_>>().join(", "))
-                }
-                "T" => number(sample, self.ty),
-                other => number(sample, other),
-            };
+            });
             // One call with only constants, and one with an argument unknown to the compiler.
-            let is_constant = self.arguments == Arguments::Constants
-                && (sample.is_multiple_of(2) || at % 2 == sample / 2 % 2);
-            let keyword = if is_constant {
-                "const"
-            } else if sample.is_multiple_of(2) {
-                "var"
-            } else {
-                "let"
+            let is_even = sample.is_multiple_of(2);
+            let keyword = match self.arguments {
+                Arguments::Constants if is_even || at % 2 == sample / 2 % 2 => "const",
+                _ if is_even => "var",
+                _ => "let",
             };
             text += &format!("        {keyword} {name} = {value};\n");
         }
         text + &self.store(&format!("{sample}u")) + "    }\n"
+    }
+
+    /// Writes an argument of a type, from the numbers that are its components.
+    fn argument(&self, ty: &str, number: impl Fn(usize, &str) -> String) -> String {
+        match ty {
+            "T" if self.is_vector => {
+                let parts = (0..COMPONENTS).map(|part| number(part, self.ty));
+                format!("{}({})", self.of(self.ty), parts.collect::<Vec<_>>().join(", "))
+            }
+            "T" => number(0, self.ty),
+            other => number(0, other),
+        }
     }
 
     /// Writes the call, and the statements that store its result as the result of a sample.
@@ -281,21 +278,7 @@ fn store_i64(at: u32, v: i64) { store_u64(at, u64(v)); }
         if !expected.is_finite() {
             return true;
         }
-        let is_exact = matches!(
-            self.call.name,
-            "+" | "-"
-                | "negation"
-                | "select"
-                | "abs"
-                | "min"
-                | "max"
-                | "clamp"
-                | "sign"
-                | "ceil"
-                | "floor"
-                | "round"
-                | "trunc"
-        ) || self.call.name.starts_with("to ");
+        let is_exact = EXACT.contains(&self.call.name) || self.call.name.starts_with("to ");
         let (relative, absolute) = match (self.ty, self.result(), is_exact) {
             ("f64", "f64", true) => (1e-13, 1e-30),
             ("f64", "f64", false) => (1e-11, 1e-12),
