@@ -28,7 +28,7 @@ use fencepost_launches::{expert, fencepost, ground, implementation, job, part, r
 
 pub use crate::adapter::has_adapter;
 pub use crate::options::Options;
-use crate::{adapter::Chosen, measure::Progress, report::Report, rows::Row};
+use crate::{adapter::Chosen, report::Report, rows::Row};
 
 /// Returns the names of the rows that these options select.
 #[must_use]
@@ -62,11 +62,11 @@ fn selected(options: &Options) -> Vec<Row> {
 
 fn measured(chosen: &Chosen, rows: &[Row], quick: bool) -> Result<Report> {
     let mut contestants = contestants::open(chosen)?;
-    let progress = Progress::over(rows, quick);
+    let progress = measure::progress(rows, quick);
     let mut tables = Vec::with_capacity(rows.len());
     for row in rows {
         tables.push(measure::measure(row, &mut contestants.implementations, quick, &progress)?);
     }
-    progress.end();
+    progress.finish_and_clear();
     Ok(Report { adapter: chosen.about(), absent: contestants.absent, rows: tables })
 }

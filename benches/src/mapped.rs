@@ -30,12 +30,8 @@ impl Implementation for ExpertMapped {
         Part { transfers: true, ..Part::default() }
     }
 
-    fn reset(&mut self, outputs: usize) -> Result<()> {
-        self.ground.reset(outputs)
-    }
-
-    fn output(&mut self, index: usize) -> Result<Vec<f32>> {
-        self.ground.output(index)
+    fn ground(&self) -> Option<&Ground> {
+        Some(&self.ground)
     }
 
     fn allocate(&mut self, bytes: usize) -> Result<()> {

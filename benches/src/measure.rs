@@ -1,4 +1,4 @@
-use std::{io::IsTerminal, thread, time::Duration};
+use std::{thread, time::Duration};
 
 use anyhow::{Context, Result};
 use fastrand::Rng;
@@ -44,9 +44,9 @@ pub(crate) fn measure(
     row: &Row,
     implementations: &mut [Box<dyn Implementation>],
     quick: bool,
-    progress: &Progress,
+    progress: &ProgressBar,
 ) -> Result<Measured> {
-    progress.name(row);
+    progress.set_message(row.to_string());
     let mut lanes = lanes(row, implementations);
     let bytes = row.bytes();
     let mut memory = HostMemory::of(bytes);
@@ -54,7 +54,7 @@ pub(crate) fn measure(
     for round in 0..row.warm_up(quick) + row.rounds(quick) {
         let counted = round >= row.warm_up(quick);
         round_of(row, round, counted, &mut lanes, implementations, &mut memory)?;
-        progress.step();
+        progress.inc(1);
     }
     let entries = lanes.into_iter().map(|lane| lane.entry(implementations)).collect();
     Ok(Measured { row: *row, rounds: row.rounds(quick), entries })
@@ -182,28 +182,9 @@ fn launch_and_wait(
     Ok((None, total))
 }
 
-/// A bar over all rounds, shown only on a terminal.
-pub(crate) struct Progress(ProgressBar);
-
-impl Progress {
-    pub(crate) fn over(rows: &[Row], quick: bool) -> Self {
-        let rounds: usize = rows.iter().map(|row| row.warm_up(quick) + row.rounds(quick)).sum();
-        if !std::io::stderr().is_terminal() {
-            return Self(ProgressBar::hidden());
-        }
-        let style = ProgressStyle::with_template("{bar:40} {percent:>3} %  {elapsed}  {msg}");
-        Self(ProgressBar::new(rounds as u64).with_style(style.expect("bug: the template does not parse")))
-    }
-
-    fn name(&self, row: &Row) {
-        self.0.set_message(row.to_string());
-    }
-
-    fn step(&self) {
-        self.0.inc(1);
-    }
-
-    pub(crate) fn end(&self) {
-        self.0.finish_and_clear();
-    }
+/// Returns a bar over all rounds, shown only on a terminal.
+pub(crate) fn progress(rows: &[Row], quick: bool) -> ProgressBar {
+    let rounds: usize = rows.iter().map(|row| row.warm_up(quick) + row.rounds(quick)).sum();
+    let style = ProgressStyle::with_template("{bar:40} {percent:>3} %  {elapsed}  {msg}");
+    ProgressBar::new(rounds as u64).with_style(style.expect("bug: the template does not parse"))
 }

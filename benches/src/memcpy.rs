@@ -19,10 +19,6 @@ impl Implementation for Memcpy {
         Part { transfers: true, ..Part::default() }
     }
 
-    fn reset(&mut self, _outputs: usize) -> Result<()> {
-        Ok(())
-    }
-
     fn allocate(&mut self, bytes: usize) -> Result<()> {
         // The bytes are not zero: the first copy would fault in the pages of a zeroed allocation.
         self.memory = vec![1; bytes];

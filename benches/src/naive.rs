@@ -47,8 +47,8 @@ impl Implementation for Naive {
         Part { queues: 1, live_arrays: false, transfers: true }
     }
 
-    fn reset(&mut self, outputs: usize) -> Result<()> {
-        self.ground.reset(outputs)
+    fn ground(&self) -> Option<&Ground> {
+        Some(&self.ground)
     }
 
     fn launch(&mut self, job: &Job) -> Result<LaunchTime> {
@@ -60,10 +60,6 @@ impl Implementation for Naive {
         let host = start.elapsed();
         last.map_or(Ok(()), |last| self.ground.wait(last))?;
         Ok(LaunchTime { host, total: start.elapsed() })
-    }
-
-    fn output(&mut self, index: usize) -> Result<Vec<f32>> {
-        self.ground.output(index)
     }
 
     fn allocate(&mut self, bytes: usize) -> Result<()> {

@@ -2,9 +2,9 @@
 
 use std::time::{Duration, Instant};
 
-use anyhow::{Result, bail};
+use anyhow::{Context as _, Result, bail};
 
-use crate::{job::Job, part::Part};
+use crate::{ground::Ground, job::Job, part::Part};
 
 /// One way to do the work of the rows. A new implementation is added in `contestants.rs` and nowhere else.
 ///
@@ -17,8 +17,15 @@ pub trait Implementation {
     /// Returns the rows that it takes part in.
     fn part(&self) -> Part;
 
+    /// Returns the objects of wgpu, if it is an implementation on raw wgpu.
+    fn ground(&self) -> Option<&Ground> {
+        None
+    }
+
     /// Sets the first `outputs` outputs to zero and waits until the device is idle.
-    fn reset(&mut self, outputs: usize) -> Result<()>;
+    fn reset(&mut self, outputs: usize) -> Result<()> {
+        self.ground().map_or(Ok(()), |ground| ground.reset(outputs))
+    }
 
     /// Keeps `arrays` arrays of [`LIVE_BYTES`](crate::job::LIVE_BYTES) alive, besides those of the launch rows.
     fn keep_alive(&mut self, arrays: usize) -> Result<()> {
@@ -36,8 +43,8 @@ pub trait Implementation {
     }
 
     /// Returns the current contents of one output.
-    fn output(&mut self, _index: usize) -> Result<Vec<f32>> {
-        bail!("{} has no outputs", self.name())
+    fn output(&mut self, index: usize) -> Result<Vec<f32>> {
+        self.ground().with_context(|| format!("{} has no outputs", self.name()))?.output(index)
     }
 
     /// Makes the device buffer of the transfer rows, replacing the last one. 0 drops it.

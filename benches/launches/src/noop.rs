@@ -25,18 +25,46 @@ const UNCHECKED: &str = "fencepost direct unchecked";
 const REPLAYS: [(&str, usize); 2] =
     [("fencepost direct replay", usize::MAX), ("fencepost direct replay native", 100)];
 
+/// An implementation with Fencepost: its recorder under its name, and the number of launches from which a graph is
+/// recorded once, if it replays graphs.
+struct Contestant {
+    recorder: Recorder,
+    policy: Policy,
+    native_replay_from: Option<usize>,
+}
+
+impl Contestant {
+    /// Returns every recorder under the default policy, then the direct recorder without ordering and with replays.
+    fn all() -> Vec<Self> {
+        let of = |recorder| Self { recorder, policy: Policy::Ordered, native_replay_from: None };
+        let mut all: Vec<Self> = RECORDERS.map(of).into();
+        for direct in RECORDERS.into_iter().filter(|recorder| recorder.choice == RecorderChoice::Direct) {
+            all.push(Self { policy: Policy::Unchecked, ..of(direct.called(UNCHECKED)) });
+            let replay = |(name, from)| Self { native_replay_from: Some(from), ..of(direct.called(name)) };
+            all.extend(REPLAYS.map(replay));
+        }
+        all
+    }
+
+    /// Opens the implementation, or returns `None` if the back end does not support it.
+    fn open(&self) -> Result<Option<Fencepost>> {
+        let Some(native_replay_from) = self.native_replay_from else {
+            let open = |choice| context(choice, self.policy, DeviceSwitches::default());
+            return Fencepost::with_recorder(&self.recorder, open);
+        };
+        let switches = DeviceSwitches { native_replay_from, ..DeviceSwitches::default() };
+        Fencepost::with_replays(&self.recorder, |choice| context(choice, self.policy, switches))
+    }
+}
+
 /// Returns the names of the implementations that the back end supports.
 ///
 /// # Errors
 /// Fails if a context on the back end cannot be opened.
 pub fn noop_contestants() -> Result<Vec<&'static str>> {
     let mut names = vec![EXPERT];
-    for (recorder, policy) in contestants() {
-        let opened = Fencepost::with_recorder(&recorder, |choice| context(choice, policy))?;
-        names.extend(opened.map(|_| recorder.contestant));
-    }
-    for (name, native_from) in REPLAYS {
-        names.extend(replays(name, native_from)?.map(|_| name));
+    for contestant in Contestant::all() {
+        names.extend(contestant.open()?.map(|_| contestant.recorder.contestant));
     }
     names.push(VERBS);
     Ok(names)
@@ -44,22 +72,7 @@ pub fn noop_contestants() -> Result<Vec<&'static str>> {
 
 /// Opens a context with the cheapest recorder.
 pub(crate) fn direct() -> Result<Context> {
-    context(RecorderChoice::Direct, Policy::Ordered)
-}
-
-/// Returns every recorder under the default policy, and the direct recorder without ordering.
-fn contestants() -> impl Iterator<Item = (Recorder, Policy)> {
-    let ordered = RECORDERS.into_iter().map(|recorder| (recorder, Policy::Ordered));
-    let direct = RECORDERS.into_iter().filter(|recorder| recorder.choice == RecorderChoice::Direct);
-    ordered.chain(direct.map(|recorder| (recorder.called(UNCHECKED), Policy::Unchecked)))
-}
-
-/// Opens an implementation that replays graphs. Runs of at least `native_replay_from` launches are recorded once.
-fn replays(name: &'static str, native_replay_from: usize) -> Result<Option<Fencepost>> {
-    let direct = RECORDERS.into_iter().find(|recorder| recorder.choice == RecorderChoice::Direct);
-    let direct = direct.context("there is no direct recorder")?.called(name);
-    let switches = DeviceSwitches { native_replay_from, ..DeviceSwitches::default() };
-    Fencepost::with_replays(&direct, |choice| context_with(choice, Policy::Ordered, switches))
+    context(RecorderChoice::Direct, Policy::Ordered, DeviceSwitches::default())
 }
 
 /// Opens the implementation with this name.
@@ -70,15 +83,8 @@ pub(crate) fn open(name: &str) -> Result<Box<dyn Handover>> {
     if name == EXPERT {
         return Ok(Box::new(Expert::open(&adapter()?)?));
     }
-    if let Some((name, native_from)) = REPLAYS.into_iter().find(|(known, _)| *known == name) {
-        return Ok(Box::new(
-            replays(name, native_from)?
-                .with_context(|| format!("the noop back end does not take `{name}`"))?,
-        ));
-    }
-    let found = contestants().find(|(recorder, _)| recorder.contestant == name);
-    let (recorder, policy) = found.with_context(|| format!("`{name}` is no contestant"))?;
-    let opened = Fencepost::with_recorder(&recorder, |choice| context(choice, policy))?;
+    let found = Contestant::all().into_iter().find(|known| known.recorder.contestant == name);
+    let opened = found.with_context(|| format!("`{name}` is no contestant"))?.open()?;
     Ok(Box::new(opened.with_context(|| format!("the noop back end does not take `{name}`"))?))
 }
 
@@ -93,13 +99,9 @@ fn adapter() -> Result<Adapter> {
     adapters.into_iter().next().context("wgpu was built without its noop back end")
 }
 
-/// Opens a context on a new device, without threads: the calling thread does all its work.
-fn context(recorder: RecorderChoice, policy: Policy) -> Result<Context> {
-    context_with(recorder, policy, DeviceSwitches::default())
-}
-
-/// Opens a context without the features that `switches` turns off.
-fn context_with(recorder: RecorderChoice, policy: Policy, switches: DeviceSwitches) -> Result<Context> {
+/// Opens a context on a new device, without threads: the calling thread does all its work. The context lacks the
+/// features that `switches` turns off.
+fn context(recorder: RecorderChoice, policy: Policy, switches: DeviceSwitches) -> Result<Context> {
     let (device, queue) = pollster::block_on(adapter()?.request_device(&DeviceDescriptor {
         required_features: Features::IMMEDIATES,
         required_limits: Limits { max_immediate_size: 64, ..Limits::default() },

@@ -28,9 +28,9 @@ pub fn run(options: &AlgorithmsOptions, out: &mut dyn Write) -> Result<()> {
     let contestants = contestant::open([CARD].into_iter().chain(DEVICES), [PLAIN], &options.only)?;
     let report = Report::new(options.json, &contestants, out)?;
     let bar = measure::bar(chosen.len());
-    for (name, make) in chosen {
-        bar.set_message(*name);
-        report.row(&measure::measure(&make(size), &contestants, options.quick)?, out)?;
+    for &(name, make) in chosen {
+        bar.set_message(name);
+        report.row(&measure::measure(name, &make(size), &contestants, options.quick)?, out)?;
         bar.inc(1);
     }
     bar.finish_and_clear();

@@ -1,3 +1,4 @@
+use std::rc::Rc;
 use std::time::{Duration, Instant};
 
 use anyhow::Result;
@@ -12,7 +13,7 @@ use super::{
 };
 
 /// Function that enqueues the work of a launch, which reads the first arrays and writes the last one.
-pub(crate) type Enqueue = Box<dyn Fn(&CommandQueue, &[Array], &mut Array) -> Result<()>>;
+pub(crate) type Enqueue = Rc<dyn Fn(&CommandQueue, &[Array], &mut Array) -> Result<()>>;
 
 /// A context of this library on an adapter.
 pub(crate) struct Device {
@@ -36,28 +37,6 @@ struct DeviceRow<'c> {
 pub(crate) enum Array {
     F32(DeviceArray<f32>),
     U32(DeviceArray<u32>),
-}
-
-impl Array {
-    pub(crate) fn floats(&self) -> &DeviceArray<f32> {
-        let Self::F32(array) = self else { panic!("bug: the array has integers") };
-        array
-    }
-
-    pub(crate) fn words(&self) -> &DeviceArray<u32> {
-        let Self::U32(array) = self else { panic!("bug: the array has floats") };
-        array
-    }
-
-    pub(crate) fn floats_mut(&mut self) -> &mut DeviceArray<f32> {
-        let Self::F32(array) = self else { panic!("bug: the array has integers") };
-        array
-    }
-
-    pub(crate) fn words_mut(&mut self) -> &mut DeviceArray<u32> {
-        let Self::U32(array) = self else { panic!("bug: the array has floats") };
-        array
-    }
 }
 
 impl Device {
@@ -92,6 +71,7 @@ impl Contestant for Device {
         let begun = Instant::now();
         let enqueue = match &case.program {
             Program::Kernel(kernel) => launch(&self.ctx, kernel)?,
+            Program::Verb(enqueue) => Rc::clone(enqueue),
             Program::Launches(prepare) => prepare(&self.ctx)?,
         };
         let compiled_in = begun.elapsed();
@@ -133,11 +113,11 @@ impl Prepared for DeviceRow<'_> {
 }
 
 /// Compiles a kernel, and returns its launch.
-pub(crate) fn launch(ctx: &Context, kernel: &Kernel) -> Result<Enqueue> {
+fn launch(ctx: &Context, kernel: &Kernel) -> Result<Enqueue> {
     let compiled = ctx.kernel_from_with(kernel.wgsl, kernel.entry, &kernel.overrides)?;
     let a = kernel.a;
     let grid = Grid::groups(kernel.groups);
-    Ok(Box::new(move |queue, inputs, out| {
+    Ok(Rc::new(move |queue: &CommandQueue, inputs: &[Array], out: &mut Array| -> Result<()> {
         let mut list: Vec<NamedArg<'_>> = Vec::with_capacity(2 + inputs.len());
         list.extend(a.map(|a| (None, a.into_arg())));
         list.extend(inputs.iter().map(|input| match input {

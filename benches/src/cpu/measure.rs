@@ -1,4 +1,3 @@
-use std::io::IsTerminal;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, Result};
@@ -53,12 +52,17 @@ impl Measured {
 const LONG: Duration = Duration::from_secs(10);
 
 /// Takes the samples of a row. In each round all contestants take one, in a new order.
-pub(crate) fn measure(case: &Case, contestants: &[Box<dyn Contestant>], quick: bool) -> Result<Measured> {
+pub(crate) fn measure(
+    name: &'static str,
+    case: &Case,
+    contestants: &[Box<dyn Contestant>],
+    quick: bool,
+) -> Result<Measured> {
     let (least, most) = if quick { (1, 1) } else { (3, 31) };
     let mut rows = Vec::new();
     let mut entries = Vec::new();
     for contestant in contestants {
-        let object = || format!("row `{}` of {}", case.name, contestant.name());
+        let object = || format!("row `{name}` of {}", contestant.name());
         let prepared = match contestant.prepare(case) {
             Err(error) if lacks_an_ability(&error) => {
                 eprintln!("{}: {error:#}", object());
@@ -82,7 +86,7 @@ pub(crate) fn measure(case: &Case, contestants: &[Box<dyn Contestant>], quick: b
         let mut order: Vec<usize> = (0..rows.len()).collect();
         Rng::with_seed(round).shuffle(&mut order);
         for at in order {
-            let object = || format!("row `{}` of {}", case.name, entries[at].contestant);
+            let object = || format!("row `{name}` of {}", entries[at].contestant);
             let sample = checked(case, rows[at].as_mut()).with_context(object)?;
             entries[at].samples.push(sample);
         }
@@ -90,7 +94,7 @@ pub(crate) fn measure(case: &Case, contestants: &[Box<dyn Contestant>], quick: b
             break;
         }
     }
-    Ok(Measured { name: case.name, work: case.work, entries })
+    Ok(Measured { name, work: case.work, entries })
 }
 
 /// Returns `true` if a device cannot run the kernel of a row because its adapter lacks a feature.
@@ -109,11 +113,8 @@ fn checked(case: &Case, row: &mut dyn Prepared) -> Result<Duration> {
     Ok(took)
 }
 
-/// Returns a bar that counts rows.
+/// Returns a bar that counts rows, shown only on a terminal.
 pub(crate) fn bar(rows: usize) -> ProgressBar {
-    if !std::io::stderr().is_terminal() {
-        return ProgressBar::hidden();
-    }
     let style = ProgressStyle::with_template("{bar:30} {pos}/{len} rows, {elapsed}, {msg}");
     ProgressBar::new(rows as u64).with_style(style.expect("the template is well formed"))
 }
@@ -150,8 +151,8 @@ mod tests {
     fn a_contestant_without_a_kernel_is_left_out_of_the_row() {
         let idle: contestant::Other = ("idle", || Ok(Box::new(Idle)));
         let contestants = contestant::open([], [idle, PLAIN], "").expect("both are there");
-        let (_, make) = cases::ALL[0];
-        let measured = measure(&make(true), &contestants, true).expect("it runs");
+        let (name, make) = cases::ALL[0];
+        let measured = measure(name, &make(true), &contestants, true).expect("it runs");
         let names: Vec<_> = measured.entries.iter().map(|entry| entry.contestant.as_str()).collect();
         assert_eq!((contestants.len(), names), (2, vec![PLAIN.0]));
     }

@@ -8,7 +8,6 @@ pub(crate) mod contestant;
 pub(crate) mod device;
 mod first_result;
 pub(crate) mod measure;
-mod opencl;
 mod options;
 mod plain;
 mod pocl;
@@ -44,9 +43,9 @@ pub fn run(options: &SimulatorOptions, out: &mut dyn Write) -> Result<()> {
     let contestants = contestant::open(DEVICES, [POCL, PLAIN], &options.only)?;
     let report = Report::new(options.json, &contestants, out)?;
     let bar = measure::bar(row_names().filter(|name| wanted(name)).count());
-    for (name, make) in cases::ALL.iter().filter(|(name, _)| wanted(name)) {
-        bar.set_message(*name);
-        report.row(&measure::measure(&make(options.quick), &contestants, options.quick)?, out)?;
+    for &(name, make) in cases::ALL.iter().filter(|(name, _)| wanted(name)) {
+        bar.set_message(name);
+        report.row(&measure::measure(name, &make(options.quick), &contestants, options.quick)?, out)?;
         bar.inc(1);
     }
     if wanted(first_result::NAME) {

@@ -1,4 +1,8 @@
 use anyhow::{Result, bail};
+use fencepost::DeviceArray;
+use fencepost::algorithms::Reducible;
+
+use super::device::Array;
 
 /// Elements of an array.
 #[derive(Clone, PartialEq)]
@@ -20,27 +24,48 @@ pub(crate) enum Check {
     Mostly(f64),
 }
 
+/// Type of elements, with a variant of [`Values`] and one of [`Array`].
+pub(crate) trait Item: Reducible {
+    fn values(list: Vec<Self>) -> Values;
+    fn list(values: &Values) -> &[Self];
+    fn list_mut(values: &mut Values) -> &mut [Self];
+    fn array(array: &Array) -> &DeviceArray<Self>;
+    fn array_mut(array: &mut Array) -> &mut DeviceArray<Self>;
+}
+
+macro_rules! item {
+    ($item:ty, $variant:ident) => {
+        impl Item for $item {
+            fn values(list: Vec<Self>) -> Values {
+                Values::$variant(list)
+            }
+
+            fn list(values: &Values) -> &[Self] {
+                let Values::$variant(list) = values else { panic!("bug: the list has other elements") };
+                list
+            }
+
+            fn list_mut(values: &mut Values) -> &mut [Self] {
+                let Values::$variant(list) = values else { panic!("bug: the list has other elements") };
+                list
+            }
+
+            fn array(array: &Array) -> &DeviceArray<Self> {
+                let Array::$variant(array) = array else { panic!("bug: the array has other elements") };
+                array
+            }
+
+            fn array_mut(array: &mut Array) -> &mut DeviceArray<Self> {
+                let Array::$variant(array) = array else { panic!("bug: the array has other elements") };
+                array
+            }
+        }
+    };
+}
+item!(f32, F32);
+item!(u32, U32);
+
 impl Values {
-    pub(crate) fn floats(&self) -> &[f32] {
-        let Self::F32(values) = self else { panic!("bug: the array has integers") };
-        values
-    }
-
-    pub(crate) fn words(&self) -> &[u32] {
-        let Self::U32(values) = self else { panic!("bug: the array has floats") };
-        values
-    }
-
-    pub(crate) fn floats_mut(&mut self) -> &mut [f32] {
-        let Self::F32(values) = self else { panic!("bug: the array has integers") };
-        values
-    }
-
-    pub(crate) fn words_mut(&mut self) -> &mut [u32] {
-        let Self::U32(values) = self else { panic!("bug: the array has floats") };
-        values
-    }
-
     /// Returns the bits of the elements.
     pub(crate) fn bits(&self) -> &[u32] {
         match self {
@@ -55,6 +80,13 @@ impl Values {
             Self::F32(values) => bytemuck::cast_slice_mut(values),
             Self::U32(values) => values,
         }
+    }
+
+    /// Returns as many zeros.
+    pub(crate) fn zeros(&self) -> Self {
+        let mut zeros = self.clone();
+        zeros.bits_mut().fill(0);
+        zeros
     }
 
     /// Returns each element as a number.

@@ -1,38 +1,28 @@
 //! The rows of the table. Each file has the data of its rows, a sequential reference, and the work in plain Rust.
 
-mod axes;
-mod bins;
-mod by_key;
-mod choices;
-mod counts;
-mod distributions;
 mod elementwise;
-mod extremes;
-mod limits;
+mod histograms;
 mod moves;
-mod orders;
-mod places;
-mod products;
 mod random;
 mod reductions;
-mod scan_forms;
 mod scans;
-mod scatters;
-mod segments;
 mod selections;
-mod shapes;
 mod sorts;
-mod values;
 
-use anyhow::Result;
-use fencepost::Context;
+use fencepost::{CommandQueue, DeviceArray};
 
-use crate::cpu::case::{Case, Program, Work};
-use crate::cpu::device::Enqueue;
-use crate::cpu::values::{Check, Values};
+use crate::cpu::case::{Case, Work};
+
+/// Elements of a task of plain Rust.
+const TASK: usize = 1 << 16;
+/// Columns of a matrix.
+const COLUMNS: usize = 1024;
 
 /// Constructor of a row of a size.
 type Make = fn(size: Size) -> Case;
+/// Call of a verb that reads one array and writes another.
+type Verb<T, U, const D: usize = 1> =
+    fn(&CommandQueue, &DeviceArray<T, D>, &mut DeviceArray<U, D>) -> fencepost::Result<()>;
 
 /// Options that decide the number of elements of a row.
 #[derive(Clone, Copy)]
@@ -52,105 +42,99 @@ impl Size {
 
 /// Rows, in the order of the table.
 pub(crate) const ALL: [(&str, Make); 71] = [
-    ("copy kernel", limits::copy),
-    ("read kernel", limits::read),
-    ("fill", values::fill),
-    ("iota", values::iota),
-    ("cast", values::cast),
-    ("clamp", choices::clamp),
-    ("where", choices::choose),
+    ("copy kernel", elementwise::copy_kernel),
+    ("read kernel", elementwise::read_kernel),
+    ("fill", elementwise::fill),
+    ("iota", elementwise::iota),
+    ("cast", elementwise::cast),
+    ("clamp", elementwise::clamp),
+    ("where", elementwise::choose),
     ("axpy", elementwise::axpy),
     ("map", elementwise::map),
-    ("zip", choices::zip),
+    ("zip", elementwise::zip),
     ("sum", reductions::sum),
     ("sum, 1000 elements", reductions::short_sum),
-    ("sum of a part", places::part),
-    ("max of floats", extremes::largest),
-    ("min without NaNs", extremes::smallest_number),
+    ("sum of a part", reductions::part),
+    ("max of floats", reductions::largest),
+    ("min without NaNs", reductions::smallest_number),
     ("argmax", reductions::argmax),
-    ("argmin of floats", extremes::argmin),
-    ("count nonzero", extremes::nonzero),
-    ("dot", products::dot),
-    ("norm", products::norm),
-    ("mean", products::mean),
-    ("sum of rows", reductions::rows),
+    ("argmin of floats", reductions::argmin),
+    ("count nonzero", reductions::nonzero),
+    ("dot", reductions::dot),
+    ("norm", reductions::norm),
+    ("mean", reductions::mean),
+    ("sum of rows", reductions::sum_of_rows),
     ("sum of columns", reductions::columns),
-    ("mean of rows", axes::means),
-    ("any of rows", axes::any),
-    ("argmin of rows", axes::argmin),
-    ("sum of segments", segments::sums),
-    ("reduce by key", by_key::reduce),
-    ("run lengths", by_key::lengths),
+    ("mean of rows", reductions::mean_of_rows),
+    ("any of rows", reductions::any_of_rows),
+    ("argmin of rows", reductions::argmin_of_rows),
+    ("sum of segments", reductions::segments),
+    ("reduce by key", selections::reduce_by_key),
+    ("run lengths", selections::run_lengths),
     ("scan", scans::scan),
     ("scan, plain kernels", scans::plain_kernels),
     ("scan, 1000 elements", scans::short_scan),
-    ("scan, exclusive max", scan_forms::exclusive),
-    ("scan, reversed", scan_forms::reversed),
-    ("scan, monoid", scan_forms::monoid),
-    ("scan in place", scan_forms::in_place),
-    ("scan by key", by_key::scan),
+    ("scan, exclusive max", scans::exclusive),
+    ("scan, reversed", scans::reversed),
+    ("scan, monoid", scans::monoid),
+    ("scan in place", scans::in_place),
+    ("scan by key", scans::by_key),
     ("select", selections::select),
-    ("partition", places::partition),
-    ("nonzero", places::nonzero),
+    ("partition", selections::partition),
+    ("nonzero", selections::nonzero),
     ("unique", selections::unique),
-    ("histogram", counts::histogram),
-    ("histogram, one bin", counts::one_bin),
-    ("histogram, plain", counts::plain_kernel),
-    ("histogram, even bins", bins::even),
-    ("histogram, edges", bins::edges),
-    ("histogram, weights", bins::weights),
-    ("histogram, fixed point", bins::fixed),
+    ("histogram", histograms::histogram),
+    ("histogram, one bin", histograms::one_bin),
+    ("histogram, plain", histograms::plain_kernel),
+    ("histogram, even bins", histograms::even),
+    ("histogram, edges", histograms::edges),
+    ("histogram, weights", histograms::weights),
+    ("histogram, fixed point", histograms::fixed),
     ("sort", sorts::sort),
     ("sort, 4096 elements", sorts::short_sort),
-    ("sort, descending", orders::descending),
+    ("sort, descending", sorts::descending),
     ("sort pairs", sorts::pairs),
-    ("sort segments", segments::sorts),
-    ("argsort", orders::places),
+    ("sort segments", sorts::segments),
+    ("argsort", sorts::places),
     ("top 100", sorts::top),
-    ("k-th of all", orders::middle),
-    ("merge", orders::merge),
-    ("searchsorted", orders::search),
+    ("k-th of all", sorts::middle),
+    ("merge", sorts::merge),
+    ("searchsorted", sorts::search),
     ("transpose", moves::transpose),
-    ("permute, rank 6", shapes::permute),
-    ("strided copy", shapes::strided),
+    ("permute, rank 6", moves::permute),
+    ("strided copy", moves::strided),
     ("gather", moves::gather),
-    ("scatter", scatters::scatter),
-    ("scatter add", scatters::scatter_add),
+    ("scatter", moves::scatter),
+    ("scatter add", moves::scatter_add),
     ("random words", random::words),
-    ("random uniform", distributions::uniform),
+    ("random uniform", random::uniform),
     ("random normal", random::normal),
-    ("random exponential", distributions::exponential),
-    ("random whole numbers", distributions::whole),
-    ("random choice", distributions::choice),
-    ("random permutation", distributions::permutation),
+    ("random exponential", random::exponential),
+    ("random whole numbers", random::whole),
+    ("random choice", random::choice),
+    ("random permutation", random::permutation),
 ];
 
-/// Preparation of the launches of a row in a context.
-type Prepare = fn(&Context) -> Result<Enqueue>;
-/// Work of a row in plain Rust.
-type Plain = fn(inputs: &[Values], out: &mut Values);
-
-/// Returns a row whose result is exact, with a launch in each sample.
-fn exact(
-    name: &'static str,
-    inputs: Vec<Values>,
-    expected: Values,
-    work: Work,
-    prepare: Prepare,
-    plain: Plain,
-) -> Case {
-    let start = match &expected {
-        Values::F32(list) => Values::F32(vec![0.0; list.len()]),
-        Values::U32(list) => Values::U32(vec![0; list.len()]),
-    };
-    let program = Program::Launches(prepare);
-    Case { name, program, inputs, start, expected, check: Check::Exact, launches: 1, work: Some(work), plain }
+/// Returns random words below `end`.
+fn words_below(count: usize, end: u32, seed: u64) -> Vec<u32> {
+    let mut random = fastrand::Rng::with_seed(seed);
+    (0..count).map(|_| random.u32(..end)).collect()
 }
 
-/// Returns random words below `end`.
-fn words_below(count: usize, end: u32, seed: u64) -> Values {
-    let mut random = fastrand::Rng::with_seed(seed);
-    Values::U32((0..count).map(|_| random.u32(..end)).collect())
+/// Returns ascending words, whose runs have eight elements on average.
+fn runs(count: usize) -> Vec<u32> {
+    let mut run = 0;
+    let word = |change: u32| {
+        run += u32::from(change == 0);
+        run
+    };
+    words_below(count, 8, 37).into_iter().map(word).collect()
+}
+
+/// Returns the ends of segments of different lengths, of 1024 elements on average, none of which is empty.
+fn offsets(n: usize) -> Vec<u32> {
+    let inside = (1..n / 1024).map(|at| at * 1024 + at * 37 % 512);
+    [0].into_iter().chain(inside).chain([n]).map(|at| at as u32).collect()
 }
 
 /// Counts bytes as work.

@@ -1,55 +1,74 @@
-use fencepost::algorithms::{Algorithms as _, Normal, Philox, Words};
+use fencepost::algorithms::{
+    Algorithms as _, Choice, Distribution, Exponential, Normal, Philox, Uniform, Whole, Words,
+};
 use fencepost_oracles as host;
 use rayon::prelude::*;
 
-use super::{Size, bytes, exact};
-use crate::cpu::case::Case;
-use crate::cpu::values::{Check, Values};
+use super::{Size, TASK, bytes, elements};
+use crate::cpu::case::{Case, NO_INPUTS};
+use crate::cpu::values::{Check, Item};
 
-/// Elements of a task of plain Rust.
-const TASK: usize = 1 << 16;
-const SEED: u64 = 17;
-const NORMAL: Normal = Normal { mean: 1.0, deviation: 2.0 };
+const SEED: u64 = 63;
 
 pub(super) fn words(size: Size) -> Case {
-    let mut expected = vec![0; size.many()];
-    host::fill_random(&mut expected, Philox::seed(SEED), Words).expect("bug: the distribution is refused");
-    exact(
-        "random words",
-        vec![],
-        Values::U32(expected),
-        bytes(4 * size.many()),
-        |_| {
-            Ok(Box::new(|queue, _, out| Ok(queue.fill_random(out.words_mut(), Philox::seed(SEED), Words)?)))
-        },
-        |_, out| {
-            out.words_mut().par_chunks_mut(TASK).enumerate().for_each(|(task, out)| {
-                let generator = Philox::seed(SEED).position((task * TASK) as u64);
-                host::fill_random(out, generator, Words).expect("bug: the distribution is refused");
-            });
+    of(vec![0_u32; size.many()], Words)
+}
+
+pub(super) fn uniform(size: Size) -> Case {
+    let row = of(vec![0.0_f32; size.many()], Uniform { low: -1.0, high: 3.0 });
+    Case { check: Check::Close(1e-6), ..row }
+}
+
+pub(super) fn normal(size: Size) -> Case {
+    let row = of(vec![0.0_f32; size.many()], Normal { mean: 1.0, deviation: 2.0 });
+    Case { check: Check::Close(1e-5), ..row }
+}
+
+pub(super) fn exponential(size: Size) -> Case {
+    let row = of(vec![0.0_f32; size.many()], Exponential { rate: 0.5 });
+    Case { check: Check::Close(1e-5), ..row }
+}
+
+pub(super) fn whole(size: Size) -> Case {
+    of(vec![0_u32; size.many()], Whole { low: 10, high: 1010 })
+}
+
+pub(super) fn choice(size: Size) -> Case {
+    of(vec![0_u32; size.many()], Choice { probability: 0.3 })
+}
+
+/// Returns a row that fills a list with the numbers of a distribution.
+fn of<T: Item>(mut list: Vec<T>, distribution: impl Distribution<T> + Sync + 'static) -> Case {
+    let fill = move |out: &mut [T], first: usize| {
+        let generator = Philox::seed(SEED).position(first as u64);
+        host::fill_random(out, generator, distribution).expect("bug: the distribution is refused");
+    };
+    fill(&mut list, 0);
+    let work = bytes(4 * list.len());
+    Case::verb(
+        NO_INPUTS,
+        list,
+        work,
+        move |queue, [], out| queue.fill_random(out, Philox::seed(SEED), distribution),
+        move |[], out| {
+            let tasks = out.par_chunks_mut(TASK).enumerate();
+            tasks.for_each(|(task, out)| fill(out, task * TASK));
         },
     )
 }
 
-pub(super) fn normal(size: Size) -> Case {
-    let mut expected = vec![0.0; size.many()];
-    host::fill_random(&mut expected, Philox::seed(SEED), NORMAL).expect("bug: the distribution is refused");
-    let row = exact(
-        "random normal",
-        vec![],
-        Values::F32(expected),
-        bytes(4 * size.many()),
-        |_| {
-            Ok(Box::new(|queue, _, out| {
-                Ok(queue.fill_random(out.floats_mut(), Philox::seed(SEED), NORMAL)?)
-            }))
-        },
-        |_, out| {
-            out.floats_mut().par_chunks_mut(TASK).enumerate().for_each(|(task, out)| {
-                let generator = Philox::seed(SEED).position((task * TASK) as u64);
-                host::fill_random(out, generator, NORMAL).expect("bug: the distribution is refused");
-            });
+/// Compares only the sum of the numbers: the plain contestant makes a different order.
+pub(super) fn permutation(size: Size) -> Case {
+    let n = size.many() / 4;
+    let row = Case::verb(
+        NO_INPUTS,
+        (0..n as u32).collect::<Vec<u32>>(),
+        elements(n),
+        |queue, [], out| queue.random_permutation(out, Philox::seed(SEED)),
+        |[], out| {
+            (0..).zip(&mut *out).for_each(|(number, out)| *out = number);
+            fastrand::Rng::with_seed(SEED).shuffle(out);
         },
     );
-    Case { check: Check::Close(1e-5), ..row }
+    Case { check: Check::Total, ..row }
 }

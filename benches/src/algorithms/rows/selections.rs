@@ -1,82 +1,144 @@
-use fencepost::algorithms::Algorithms as _;
+use fencepost::algorithms::{Algorithms as _, Operation};
+use fencepost::{CommandQueue, DeviceArray, Result};
+use fencepost_oracles as host;
 use rayon::prelude::*;
 
-use super::{Size, elements, exact, words_below};
+use super::{Size, TASK, elements, runs, words_below};
 use crate::cpu::case::Case;
-use crate::cpu::values::Values;
 
-/// Elements of a task of plain Rust.
-const TASK: usize = 1 << 16;
+type Words = DeviceArray<u32>;
 
-/// Keeps about half of the elements. The rest of the result stays 0.
+/// Keeps about half of the elements.
 pub(super) fn select(size: Size) -> Case {
     let x = words_below(size.many(), u32::MAX, 6);
     let mask = words_below(size.many(), 2, 7);
-    let mut expected = kept(x.words(), mask.words());
-    expected.resize(size.many(), 0);
-    exact(
-        "select",
-        vec![x, mask],
-        Values::U32(expected),
-        elements(size.many()),
-        |ctx| {
-            let count = ctx.zeros::<u32, 1>([1])?;
-            Ok(Box::new(move |queue, inputs, out| {
-                let x = inputs[0].words();
-                let mask = inputs[1].words();
-                Ok(queue.select(x, mask, out.words_mut(), &mut count.clone())?)
-            }))
-        },
-        |inputs, out| {
-            let x = inputs[0].words();
-            let mask = inputs[1].words();
+    let expected = host::select(&x, &mask);
+    of(
+        [x, mask],
+        expected,
+        |queue, [x, mask], out, count| queue.select(x, mask, out, count),
+        |[x, mask]| {
             let tasks = x.par_chunks(TASK).zip(mask.par_chunks(TASK));
-            joined(&tasks.map(|(x, mask)| kept(x, mask)).collect::<Vec<_>>(), out.words_mut());
+            tasks.map(|(x, mask)| host::select(x, mask)).collect()
         },
     )
 }
 
-pub(super) fn kept(x: &[u32], mask: &[u32]) -> Vec<u32> {
-    x.iter().zip(mask).filter(|(_, mask)| **mask != 0).map(|(x, _)| *x).collect()
+pub(super) fn partition(size: Size) -> Case {
+    let x = words_below(size.many(), u32::MAX, 40);
+    let mask = words_below(size.many(), 2, 41);
+    let (expected, _) = host::partition(&x, &mask);
+    of(
+        [x, mask],
+        expected,
+        |queue, [x, mask], out, count| queue.partition(x, mask, out, count),
+        |[x, mask]| {
+            let tasks = x.par_chunks(TASK).zip(mask.par_chunks(TASK));
+            let parts = tasks.map(|(x, mask)| (host::select(x, mask), left(x, mask)));
+            let (first, last): (Vec<_>, Vec<_>) = parts.unzip();
+            [first, last].concat()
+        },
+    )
 }
 
-/// Concatenates parts.
-pub(super) fn joined(parts: &[Vec<u32>], mut out: &mut [u32]) {
-    for part in parts {
-        let (first, rest) = out.split_at_mut(part.len());
-        first.copy_from_slice(part);
-        out = rest;
-    }
+fn left(x: &[u32], mask: &[u32]) -> Vec<u32> {
+    x.iter().zip(mask).filter(|(_, mask)| **mask == 0).map(|(x, _)| *x).collect()
+}
+
+/// Finds the nonzero elements, about half of all.
+pub(super) fn nonzero(size: Size) -> Case {
+    let x = words_below(size.many(), 2, 42);
+    let expected = host::nonzero(&x).into_iter().map(|place| place as u32).collect();
+    of(
+        [x],
+        expected,
+        |queue, [x], out, count| queue.nonzero(x, out, count),
+        |[x]| {
+            let tasks = x.par_chunks(TASK).enumerate().map(|(task, x)| {
+                let places = (task * TASK) as u32..;
+                places.zip(x).filter(|(_, x)| **x != 0).map(|(place, _)| place).collect()
+            });
+            tasks.collect()
+        },
+    )
 }
 
 /// Removes repeats from runs of eight elements on average.
 pub(super) fn unique(size: Size) -> Case {
-    let changes = words_below(size.many(), 8, 8);
-    let mut run = 0;
-    let runs = changes.words().iter().map(|change| {
-        run += u32::from(*change == 0);
-        run
-    });
-    let x: Vec<u32> = runs.collect();
-    let mut expected = x.clone();
-    expected.dedup();
-    expected.resize(x.len(), 0);
-    exact(
-        "unique",
-        vec![Values::U32(x)],
-        Values::U32(expected),
-        elements(size.many()),
-        |ctx| {
-            let count = ctx.zeros::<u32, 1>([1])?;
-            Ok(Box::new(move |queue, inputs, out| {
-                Ok(queue.unique(inputs[0].words(), out.words_mut(), &mut count.clone())?)
-            }))
+    let x = runs(size.many());
+    let expected = host::unique(&x);
+    of(
+        [x],
+        expected,
+        |queue, [x], out, count| queue.unique(x, out, count),
+        |[x]| vec![starts(x).map(|first| x[first]).collect()],
+    )
+}
+
+pub(super) fn reduce_by_key(size: Size) -> Case {
+    let keys = runs(size.many());
+    let x = words_below(size.many(), 100, 36);
+    let (_, expected) = host::reduce_by_key(&keys, &x, Operation::Sum);
+    of(
+        [keys, x],
+        expected,
+        |queue, [keys, x], sums, count| {
+            let mut kept = queue.empty([keys.len()])?;
+            queue.reduce_by_key(keys, x, Operation::Sum, &mut kept, sums, count)
         },
-        |inputs, out| {
-            let x = inputs[0].words();
-            let starts = (0..x.len()).into_par_iter().with_min_len(TASK);
-            let firsts = starts.filter(|&at| at == 0 || x[at] != x[at - 1]).map(|at| x[at]);
-            joined(&[firsts.collect()], out.words_mut());
+        |[keys, x]| {
+            let sum = |first: usize| x[first..first + length(keys, first)].iter().sum();
+            vec![starts(keys).map(sum).collect()]
         },
     )
+}
+
+pub(super) fn run_lengths(size: Size) -> Case {
+    let x = runs(size.many());
+    let (_, lengths) = host::run_lengths(&x);
+    of(
+        [x],
+        lengths.into_iter().map(|length| length as u32).collect(),
+        |queue, [x], lengths, count| {
+            let mut kept = queue.empty([x.len()])?;
+            queue.run_lengths(x, &mut kept, lengths, count)
+        },
+        |[x]| vec![starts(x).map(|first| length(x, first) as u32).collect()],
+    )
+}
+
+/// Returns a row of a verb whose result has fewer elements than its arrays, and which writes their number to an array
+/// of one element. The rest of the result stays 0. Plain Rust returns the parts of the result.
+fn of<const K: usize>(
+    inputs: [Vec<u32>; K],
+    mut expected: Vec<u32>,
+    verb: fn(&CommandQueue, [&Words; K], &mut Words, &mut Words) -> Result<()>,
+    plain: fn([&[u32]; K]) -> Vec<Vec<u32>>,
+) -> Case {
+    let n = inputs[0].len();
+    expected.resize(n, 0);
+    Case::verb(
+        inputs,
+        expected,
+        elements(n),
+        move |queue, inputs, out| verb(queue, inputs, out, &mut queue.empty([1])?),
+        move |inputs, mut out| {
+            for part in plain(inputs) {
+                let (first, rest) = out.split_at_mut(part.len());
+                first.copy_from_slice(&part);
+                out = rest;
+            }
+        },
+    )
+}
+
+/// Returns the index of the first element of each run.
+fn starts(keys: &[u32]) -> impl ParallelIterator<Item = usize> + '_ {
+    let places = (0..keys.len()).into_par_iter().with_min_len(TASK);
+    places.filter(|&at| at == 0 || keys[at] != keys[at - 1])
+}
+
+/// Counts the elements of the run that begins at an index.
+fn length(keys: &[u32], first: usize) -> usize {
+    keys[first..].iter().take_while(|key| **key == keys[first]).count()
 }

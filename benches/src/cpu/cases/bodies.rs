@@ -1,7 +1,7 @@
 use rayon::prelude::*;
 
-use crate::cpu::case::{Case, Kernel, Program, Work};
-use crate::cpu::values::{Check, Values};
+use crate::cpu::case::{Case, Kernel, Work, sources};
+use crate::cpu::values::Check;
 use crate::cpu::wide::wide;
 
 /// Number of bodies whose accelerations are summed side by side.
@@ -15,31 +15,11 @@ type Bodies<'a> = [&'a [f32]; 4];
 pub(super) fn case(quick: bool) -> Case {
     let count: usize = if quick { 256 } else { 4096 };
     let mut random = fastrand::Rng::with_seed(9);
-    let inputs: Vec<Values> =
-        (0..4).map(|_| Values::F32((0..count).map(|_| random.f32()).collect())).collect();
-    let expected = Values::F32(all_pulls(bodies(&inputs)));
-    Case {
-        name: "bodies",
-        program: Program::Kernel(Kernel {
-            wgsl: include_str!("../kernels/bodies.wgsl"),
-            opencl: Some(include_str!("../kernels/bodies.cl")),
-            entry: "bodies",
-            overrides: vec![],
-            groups: [count as u32 / 128, 1, 1],
-            a: None,
-        }),
-        inputs,
-        start: Values::F32(vec![0.0; 3 * count]),
-        expected,
-        check: Check::Close(1e-4),
-        launches: 1,
-        work: Some(Work::of((count * count) as f64, "pair")),
-        plain,
-    }
-}
-
-fn bodies(inputs: &[Values]) -> Bodies<'_> {
-    std::array::from_fn(|at| inputs[at].floats())
+    let inputs: [Vec<f32>; 4] = std::array::from_fn(|_| (0..count).map(|_| random.f32()).collect());
+    let expected = all_pulls(inputs.each_ref().map(Vec::as_slice));
+    let kernel = Kernel::new(sources!("bodies"), "bodies", [count / 128, 1, 1]);
+    let row = Case::kernel(kernel, inputs, expected, Work::of((count * count) as f64, "pair"), plain);
+    Case { check: Check::Close(1e-4), ..row }
 }
 
 /// Returns the accelerations of all bodies, summed in `f64`.
@@ -60,9 +40,8 @@ fn all_pulls(bodies: Bodies<'_>) -> Vec<f32> {
     pulls
 }
 
-fn plain(inputs: &[Values], out: &mut Values) {
-    let bodies = bodies(inputs);
-    let (xs, rest) = out.floats_mut().split_at_mut(bodies[0].len());
+fn plain(bodies: Bodies<'_>, out: &mut [f32]) {
+    let (xs, rest) = out.split_at_mut(bodies[0].len());
     let (ys, zs) = rest.split_at_mut(bodies[0].len());
     let parts = xs.par_chunks_mut(LANES).zip(ys.par_chunks_mut(LANES)).zip(zs.par_chunks_mut(LANES));
     parts.enumerate().for_each(|(at, ((x, y), z))| {

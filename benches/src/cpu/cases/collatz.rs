@@ -1,31 +1,20 @@
 use rayon::prelude::*;
 
-use crate::cpu::case::{Case, Kernel, Program, Work};
-use crate::cpu::values::{Check, Values};
+use crate::cpu::case::{Case, Kernel, NO_INPUTS, Work, sources};
 
 const MOST: u32 = 1000;
 const PART: usize = 1 << 12;
 
 pub(super) fn case(quick: bool) -> Case {
-    let numbers: u32 = if quick { 1 << 10 } else { 1 << 20 };
-    Case {
-        name: "collatz",
-        program: Program::Kernel(Kernel {
-            wgsl: include_str!("../kernels/collatz.wgsl"),
-            opencl: Some(include_str!("../kernels/collatz.cl")),
-            entry: "collatz",
-            overrides: vec![],
-            groups: [numbers / 64, 1, 1],
-            a: None,
-        }),
-        inputs: vec![],
-        start: Values::U32(vec![0; numbers as usize]),
-        expected: Values::U32((0..numbers).map(|at| steps(at + 1)).collect()),
-        check: Check::Exact,
-        launches: 1,
-        work: Some(Work::of(f64::from(numbers), "number")),
-        plain,
-    }
+    let numbers: usize = if quick { 1 << 10 } else { 1 << 20 };
+    let expected: Vec<u32> = (1..=numbers as u32).map(steps).collect();
+    let kernel = Kernel::new(sources!("collatz"), "collatz", [numbers / 64, 1, 1]);
+    Case::kernel(kernel, NO_INPUTS, expected, Work::of(numbers as f64, "number"), |[], out| {
+        out.par_chunks_mut(PART).enumerate().for_each(|(at, part)| {
+            let first = (at * PART) as u32 + 1;
+            part.iter_mut().zip(first..).for_each(|(n, value)| *n = quick_steps(value));
+        });
+    })
 }
 
 fn steps(mut value: u32) -> u32 {
@@ -35,13 +24,6 @@ fn steps(mut value: u32) -> u32 {
         n += 1;
     }
     n
-}
-
-fn plain(_: &[Values], out: &mut Values) {
-    out.words_mut().par_chunks_mut(PART).enumerate().for_each(|(at, part)| {
-        let first = (at * PART) as u32 + 1;
-        part.iter_mut().zip(first..).for_each(|(n, value)| *n = quick_steps(value));
-    });
 }
 
 /// Counts the steps as [`steps`] does, and takes all halvings in a row at once.

@@ -1,35 +1,21 @@
 use rayon::prelude::*;
 
 use super::{side_of, whole_floats};
-use crate::cpu::case::{Case, Kernel, Program, Work};
-use crate::cpu::values::{Check, Values};
+use crate::cpu::case::{Case, Kernel, Work, sources};
 use crate::cpu::wide::wide;
 
 pub(super) fn case(quick: bool) -> Case {
     let side: usize = if quick { 64 } else { 2048 };
     let weights = [1.0, 2.0, 1.0, 2.0, 4.0, 2.0, 1.0, 2.0, 1.0].map(|weight: f32| weight / 16.0);
     let picture = whole_floats(side * side, 8);
-    let expected =
-        (0..side * side).map(|at| smooth(&weights, picture.floats(), (at % side, at / side, side)));
-    let expected = Values::F32(expected.collect());
-    Case {
-        name: "convolution",
-        program: Program::Kernel(Kernel {
-            wgsl: include_str!("../kernels/convolution.wgsl"),
-            opencl: Some(include_str!("../kernels/convolution.cl")),
-            entry: "convolution",
-            overrides: vec![("SIDE", side as f64)],
-            groups: [side as u32 / 64, side as u32 / 4, 1],
-            a: None,
-        }),
-        inputs: vec![Values::F32(weights.to_vec()), picture],
-        start: Values::F32(vec![0.0; side * side]),
-        expected,
-        check: Check::Exact,
-        launches: 1,
-        work: Some(Work::of((side * side) as f64, "pixel")),
-        plain,
-    }
+    let pixel = |at: usize| smooth(&weights, &picture, (at % side, at / side, side));
+    let expected: Vec<f32> = (0..side * side).map(pixel).collect();
+    let kernel = Kernel {
+        overrides: vec![("SIDE", side as f64)],
+        ..Kernel::new(sources!("convolution"), "convolution", [side / 64, side / 4, 1])
+    };
+    let work = Work::of((side * side) as f64, "pixel");
+    Case::kernel(kernel, [weights.to_vec(), picture], expected, work, plain)
 }
 
 /// Returns a pixel of the result.
@@ -39,11 +25,9 @@ fn smooth(weights: &[f32], picture: &[f32], (column, row, side): (usize, usize, 
     (0..9).map(weighted).sum()
 }
 
-fn plain(inputs: &[Values], out: &mut Values) {
-    let weights = inputs[0].floats();
-    let picture = inputs[1].floats();
+fn plain([weights, picture]: [&[f32]; 2], out: &mut [f32]) {
     let side = side_of(picture.len());
-    out.floats_mut().par_chunks_mut(side).enumerate().for_each(|(row, out)| {
+    out.par_chunks_mut(side).enumerate().for_each(|(row, out)| {
         let line = |row: usize| &picture[row * side..][..side];
         let lines = [line(row.saturating_sub(1)), line(row), line((row + 1).min(side - 1))];
         wide_inside(weights, lines, &mut out[1..side - 1]);

@@ -1,8 +1,8 @@
 use rayon::prelude::*;
 
 use super::{whole_floats, words};
-use crate::cpu::case::{Case, Kernel, Program, Work};
-use crate::cpu::values::{Check, Values};
+use crate::cpu::case::{Case, Kernel, NO_INPUTS, Work, sources};
+use crate::cpu::values::Item;
 
 /// Elements that a thread takes at once.
 const PART: usize = 1 << 14;
@@ -10,33 +10,16 @@ const PART: usize = 1 << 14;
 pub(super) fn case(quick: bool) -> Case {
     let elements: usize = if quick { 1 << 12 } else { 1 << 21 };
     let x = whole_floats(elements, 10);
-    let places = words(elements, 11);
-    let places: Vec<u32> = places.words().iter().map(|word| word % elements as u32).collect();
-    let expected = places.iter().map(|&at| x.floats()[at as usize]).collect();
-    Case {
-        name: "gather",
-        program: Program::Kernel(Kernel {
-            wgsl: include_str!("../kernels/gather.wgsl"),
-            opencl: Some(include_str!("../kernels/gather.cl")),
-            entry: "gather",
-            overrides: vec![],
-            groups: [elements as u32 / 64, 1, 1],
-            a: None,
-        }),
-        inputs: vec![Values::U32(places), x],
-        start: Values::F32(vec![0.0; elements]),
-        expected: Values::F32(expected),
-        check: Check::Exact,
-        launches: 1,
-        work: Some(Work::of(elements as f64, "element")),
-        plain,
-    }
-}
-
-fn plain(inputs: &[Values], out: &mut Values) {
-    let places = inputs[0].words();
-    let x = inputs[1].floats();
-    out.floats_mut().par_chunks_mut(PART).zip(places.par_chunks(PART)).for_each(|(y, places)| {
-        y.iter_mut().zip(places).for_each(|(y, &at)| *y = x[at as usize]);
+    let places: Vec<u32> = words(elements, 11).into_iter().map(|word| word % elements as u32).collect();
+    let expected: Vec<f32> = places.iter().map(|&at| x[at as usize]).collect();
+    let inputs = vec![u32::values(places.clone()), f32::values(x.clone())];
+    let kernel = Kernel::new(sources!("gather"), "gather", [elements / 64, 1, 1]);
+    let work = Work::of(elements as f64, "element");
+    // The inputs have elements of two types, so plain Rust has its own copies.
+    let row = Case::kernel(kernel, NO_INPUTS, expected, work, move |[], out| {
+        out.par_chunks_mut(PART).zip(places.par_chunks(PART)).for_each(|(y, places)| {
+            y.iter_mut().zip(places).for_each(|(y, &at)| *y = x[at as usize]);
+        });
     });
+    Case { inputs, ..row }
 }

@@ -1,8 +1,7 @@
 use rayon::prelude::*;
 
 use super::words;
-use crate::cpu::case::{Case, Kernel, Program, Work};
-use crate::cpu::values::{Check, Values};
+use crate::cpu::case::{Case, Kernel, Work, sources};
 use crate::cpu::wide::wide;
 
 /// Words of a message; `HASH` is the words of its hash.
@@ -33,25 +32,9 @@ type Lane = [u32; LANES];
 pub(super) fn case(quick: bool) -> Case {
     let messages: usize = if quick { 1 << 10 } else { 1 << 18 };
     let blocks = words(messages * BLOCK, 6);
-    let expected = blocks.words().chunks(BLOCK).flat_map(hash_of).collect();
-    Case {
-        name: "hash",
-        program: Program::Kernel(Kernel {
-            wgsl: include_str!("../kernels/hash.wgsl"),
-            opencl: Some(include_str!("../kernels/hash.cl")),
-            entry: "hash",
-            overrides: vec![],
-            groups: [messages as u32 / 64, 1, 1],
-            a: None,
-        }),
-        inputs: vec![blocks],
-        start: Values::U32(vec![0; messages * HASH]),
-        expected: Values::U32(expected),
-        check: Check::Exact,
-        launches: 1,
-        work: Some(Work::of(64.0 * messages as f64, "B")),
-        plain,
-    }
+    let expected: Vec<u32> = blocks.chunks(BLOCK).flat_map(hash_of).collect();
+    let kernel = Kernel::new(sources!("hash"), "hash", [messages / 64, 1, 1]);
+    Case::kernel(kernel, [blocks], expected, Work::of(64.0 * messages as f64, "B"), plain)
 }
 
 /// Returns the hash of a message, computed by its authors' library.
@@ -63,9 +46,9 @@ fn hash_of(block: &[u32]) -> [u32; HASH] {
     std::array::from_fn(|_| words.next().expect("a hash has eight words"))
 }
 
-fn plain(inputs: &[Values], out: &mut Values) {
-    let messages = inputs[0].words().par_chunks(BLOCK * LANES * 32);
-    out.words_mut().par_chunks_mut(HASH * LANES * 32).zip(messages).for_each(|(hashes, blocks)| {
+fn plain([blocks]: [&[u32]; 1], out: &mut [u32]) {
+    let messages = blocks.par_chunks(BLOCK * LANES * 32);
+    out.par_chunks_mut(HASH * LANES * 32).zip(messages).for_each(|(hashes, blocks)| {
         for (hashes, blocks) in hashes.chunks_exact_mut(HASH * LANES).zip(blocks.chunks_exact(BLOCK * LANES))
         {
             wide_side_by_side(blocks, hashes);

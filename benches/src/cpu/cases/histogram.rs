@@ -1,8 +1,7 @@
 use rayon::prelude::*;
 
 use super::words;
-use crate::cpu::case::{Case, Kernel, Program, Work};
-use crate::cpu::values::{Check, Values};
+use crate::cpu::case::{Case, Kernel, Work, sources};
 
 const GROUPS: usize = 256;
 const BINS: usize = 256;
@@ -12,32 +11,14 @@ const COPIES: usize = 4;
 pub(super) fn case(quick: bool) -> Case {
     let elements: usize = if quick { 1 << 17 } else { 1 << 24 };
     let x = words(elements, 7);
-    let mut expected = vec![0; BINS];
-    x.words().iter().for_each(|x| expected[(x & 255) as usize] += 1);
-    Case {
-        name: "histogram",
-        program: Program::Kernel(Kernel {
-            wgsl: include_str!("../kernels/histogram.wgsl"),
-            opencl: Some(include_str!("../kernels/histogram.cl")),
-            entry: "histogram",
-            overrides: vec![],
-            groups: [GROUPS as u32, 1, 1],
-            a: None,
-        }),
-        inputs: vec![x],
-        start: Values::U32(vec![0; BINS]),
-        expected: Values::U32(expected),
-        check: Check::Exact,
-        launches: 1,
-        work: Some(Work::of(elements as f64, "element")),
-        plain,
-    }
-}
-
-fn plain(inputs: &[Values], out: &mut Values) {
-    let parts = inputs[0].words().par_chunks(1 << 16).map(counted);
-    let sum = parts.reduce(|| [0; BINS], |a, b| std::array::from_fn(|bin| a[bin] + b[bin]));
-    out.words_mut().copy_from_slice(&sum);
+    let mut expected = vec![0_u32; BINS];
+    x.iter().for_each(|x| expected[(x & 255) as usize] += 1);
+    let kernel = Kernel::new(sources!("histogram"), "histogram", [GROUPS, 1, 1]);
+    Case::kernel(kernel, [x], expected, Work::of(elements as f64, "element"), |[x], out| {
+        let parts = x.par_chunks(1 << 16).map(counted);
+        let sum = parts.reduce(|| [0; BINS], |a, b| std::array::from_fn(|bin| a[bin] + b[bin]));
+        out.copy_from_slice(&sum);
+    })
 }
 
 fn counted(part: &[u32]) -> [u32; BINS] {

@@ -1,8 +1,8 @@
 use rayon::prelude::*;
 
 use super::side_of;
-use crate::cpu::case::{Case, Kernel, Program, Work};
-use crate::cpu::values::{Check, Values};
+use crate::cpu::case::{Case, Kernel, NO_INPUTS, Work, sources};
+use crate::cpu::values::Check;
 use crate::cpu::wide::wide;
 
 const MOST: u32 = 256;
@@ -13,25 +13,13 @@ const DIFFERENT: f64 = 0.01;
 
 pub(super) fn case(quick: bool) -> Case {
     let side: usize = if quick { 64 } else { 1024 };
-    let expected = (0..side * side).map(|at| steps(point(at % side, at / side, side))).collect();
-    Case {
-        name: "mandelbrot",
-        program: Program::Kernel(Kernel {
-            wgsl: include_str!("../kernels/mandelbrot.wgsl"),
-            opencl: Some(include_str!("../kernels/mandelbrot.cl")),
-            entry: "mandelbrot",
-            overrides: vec![("SIDE", side as f64)],
-            groups: [side as u32 / 64, side as u32, 1],
-            a: None,
-        }),
-        inputs: vec![],
-        start: Values::U32(vec![0; side * side]),
-        expected: Values::U32(expected),
-        check: Check::Mostly(DIFFERENT),
-        launches: 1,
-        work: Some(Work::of((side * side) as f64, "pixel")),
-        plain,
-    }
+    let expected: Vec<u32> = (0..side * side).map(|at| steps(point(at % side, at / side, side))).collect();
+    let kernel = Kernel {
+        overrides: vec![("SIDE", side as f64)],
+        ..Kernel::new(sources!("mandelbrot"), "mandelbrot", [side / 64, side, 1])
+    };
+    let row = Case::kernel(kernel, NO_INPUTS, expected, Work::of((side * side) as f64, "pixel"), plain);
+    Case { check: Check::Mostly(DIFFERENT), ..row }
 }
 
 /// Returns the real and the imaginary part of a pixel's point.
@@ -54,8 +42,7 @@ fn steps((re, im): (f32, f32)) -> u32 {
     n
 }
 
-fn plain(_: &[Values], out: &mut Values) {
-    let out = out.words_mut();
+fn plain(_: [&[u32]; 0], out: &mut [u32]) {
     let side = side_of(out.len());
     out.par_chunks_mut(side).enumerate().for_each(|(row, pixels)| {
         for (at, pixels) in pixels.chunks_exact_mut(LANES).enumerate() {

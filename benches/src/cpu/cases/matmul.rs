@@ -1,8 +1,7 @@
 use rayon::prelude::*;
 
 use super::{side_of, whole_floats};
-use crate::cpu::case::{Case, Kernel, Program, Work};
-use crate::cpu::values::{Check, Values};
+use crate::cpu::case::{Case, Kernel, Work, sources};
 use crate::cpu::wide::wide;
 
 /// Rows of the block of the result that stays in registers; `COLUMNS` is its width.
@@ -11,40 +10,25 @@ const COLUMNS: usize = 16;
 
 pub(super) fn tiles(quick: bool) -> Case {
     let side = side(quick);
-    case("matmul, tiles", "matmul_tiles", [side / 16, side / 16], side)
+    case("matmul_tiles", [side / 16, side / 16, 1], side)
 }
 
 pub(super) fn registers(quick: bool) -> Case {
     let side = side(quick);
-    case("matmul, registers", "matmul_registers", [side / 64, side / 8], side)
+    case("matmul_registers", [side / 64, side / 8, 1], side)
 }
 
 fn side(quick: bool) -> usize {
     if quick { 64 } else { 512 }
 }
 
-fn case(name: &'static str, entry: &'static str, groups: [usize; 2], side: usize) -> Case {
+fn case(entry: &'static str, groups: [usize; 3], side: usize) -> Case {
     let a = whole_floats(side * side, 4);
     let b = whole_floats(side * side, 5);
-    let expected = Values::F32(product(a.floats(), b.floats(), side));
-    Case {
-        name,
-        program: Program::Kernel(Kernel {
-            wgsl: include_str!("../kernels/matmul.wgsl"),
-            opencl: Some(include_str!("../kernels/matmul.cl")),
-            entry,
-            overrides: vec![("SIDE", side as f64)],
-            groups: [groups[0] as u32, groups[1] as u32, 1],
-            a: None,
-        }),
-        inputs: vec![a, b],
-        start: Values::F32(vec![0.0; side * side]),
-        expected,
-        check: Check::Exact,
-        launches: 1,
-        work: Some(Work::of(2.0 * (side * side * side) as f64, "flop")),
-        plain,
-    }
+    let expected = product(&a, &b, side);
+    let overrides = vec![("SIDE", side as f64)];
+    let kernel = Kernel { overrides, ..Kernel::new(sources!("matmul"), entry, groups) };
+    Case::kernel(kernel, [a, b], expected, Work::of(2.0 * (side * side * side) as f64, "flop"), plain)
 }
 
 /// Returns the product of two matrices, row by row.
@@ -58,9 +42,7 @@ fn product(a: &[f32], b: &[f32], side: usize) -> Vec<f32> {
     c
 }
 
-fn plain(inputs: &[Values], out: &mut Values) {
-    let a = inputs[0].floats();
-    let b = inputs[1].floats();
+fn plain([a, b]: [&[f32]; 2], out: &mut [f32]) {
     let side = side_of(a.len());
     // Each strip of columns of the second matrix is packed contiguously, as every row of blocks reads it again.
     let mut packed = vec![0.0; b.len()];
@@ -69,7 +51,7 @@ fn plain(inputs: &[Values], out: &mut Values) {
             into.copy_from_slice(&row[at * COLUMNS..][..COLUMNS]);
         }
     });
-    out.floats_mut().par_chunks_mut(side * ROWS).zip(a.par_chunks(side * ROWS)).for_each(|(c, a)| {
+    out.par_chunks_mut(side * ROWS).zip(a.par_chunks(side * ROWS)).for_each(|(c, a)| {
         for (at, strip) in packed.chunks(side * COLUMNS).enumerate() {
             wide_block(a, strip, c, (side, at * COLUMNS));
         }

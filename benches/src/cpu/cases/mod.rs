@@ -15,7 +15,6 @@ mod sizes;
 pub(crate) mod sum;
 
 use super::case::Case;
-use super::values::Values;
 
 /// Constructor of a row; a quick run has a small one.
 type Make = fn(quick: bool) -> Case;
@@ -45,15 +44,15 @@ pub(crate) const ALL: [(&str, Make); 20] = [
 ];
 
 /// Returns small whole numbers as floats. Their sums and products are exact, in any order.
-pub(crate) fn whole_floats(count: usize, seed: u64) -> Values {
+pub(crate) fn whole_floats(count: usize, seed: u64) -> Vec<f32> {
     let mut random = fastrand::Rng::with_seed(seed);
-    Values::F32((0..count).map(|_| random.i8(-2..=2).into()).collect())
+    (0..count).map(|_| random.i8(-2..=2).into()).collect()
 }
 
 /// Returns random words.
-fn words(count: usize, seed: u64) -> Values {
+fn words(count: usize, seed: u64) -> Vec<u32> {
     let mut random = fastrand::Rng::with_seed(seed);
-    Values::U32((0..count).map(|_| random.u32(..)).collect())
+    (0..count).map(|_| random.u32(..)).collect()
 }
 
 /// Returns the side of a square of this many elements.
@@ -74,7 +73,7 @@ mod tests {
     fn kernels() -> impl Iterator<Item = (&'static str, Kernel)> {
         ALL.iter().filter_map(|(name, make)| match make(true).program {
             Program::Kernel(kernel) => Some((*name, kernel)),
-            Program::Launches(_) => None,
+            Program::Verb(_) | Program::Launches(_) => None,
         })
     }
 

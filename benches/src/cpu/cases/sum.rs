@@ -1,8 +1,8 @@
 use rayon::prelude::*;
 
 use super::whole_floats;
-use crate::cpu::case::{Case, Kernel, Program, Work};
-use crate::cpu::values::{Check, Values};
+use crate::cpu::case::{Case, Kernel, Work, sources};
+use crate::cpu::values::Check;
 use crate::cpu::wide::wide;
 
 const GROUPS: usize = 256;
@@ -15,45 +15,26 @@ pub(super) fn stride(quick: bool) -> Case {
 
 /// Sums this many elements with this many workgroups.
 pub(crate) fn strides(elements: usize, groups: usize) -> Case {
-    case("sum, grid stride", "sum_stride", elements, groups)
+    case("sum_stride", elements, groups)
 }
 
 pub(super) fn blocks(quick: bool) -> Case {
-    case("sum, blocks", "sum_block", many(quick), GROUPS)
+    case("sum_block", many(quick), GROUPS)
 }
 
 fn many(quick: bool) -> usize {
     if quick { 1 << 17 } else { 1 << 24 }
 }
 
-fn case(name: &'static str, entry: &'static str, elements: usize, groups: usize) -> Case {
+fn case(entry: &'static str, elements: usize, groups: usize) -> Case {
     let x = whole_floats(elements, 3);
-    let expected = x.floats().chunks(elements / groups).map(|block| block.iter().sum()).collect();
-    Case {
-        name,
-        program: Program::Kernel(Kernel {
-            wgsl: include_str!("../kernels/sum.wgsl"),
-            opencl: Some(include_str!("../kernels/sum.cl")),
-            entry,
-            overrides: vec![],
-            groups: [groups as u32, 1, 1],
-            a: None,
-        }),
-        inputs: vec![x],
-        start: Values::F32(vec![0.0; groups]),
-        expected: Values::F32(expected),
-        check: Check::Total,
-        launches: 1,
-        work: Some(Work::of(4.0 * elements as f64, "B")),
-        plain,
-    }
-}
-
-fn plain(inputs: &[Values], out: &mut Values) {
-    let x = inputs[0].floats();
-    let sums = out.floats_mut();
-    let block = x.len() / sums.len();
-    sums.par_iter_mut().zip(x.par_chunks(block)).for_each(|(sum, block)| *sum = wide_sum(block));
+    let expected: Vec<f32> = x.chunks(elements / groups).map(|block| block.iter().sum()).collect();
+    let kernel = Kernel::new(sources!("sum"), entry, [groups, 1, 1]);
+    let row = Case::kernel(kernel, [x], expected, Work::of(4.0 * elements as f64, "B"), |[x], sums| {
+        let block = x.len() / sums.len();
+        sums.par_iter_mut().zip(x.par_chunks(block)).for_each(|(sum, block)| *sum = wide_sum(block));
+    });
+    Case { check: Check::Total, ..row }
 }
 
 wide!(fn wide_sum(block: &[f32]) -> f32 = sum_of);
