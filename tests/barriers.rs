@@ -27,8 +27,7 @@ const N: usize = 64;
 fn main() {
     let arguments = Arguments { test_threads: Some(1), ..Arguments::from_args() };
     let places = adapters::find().places.into_iter().filter(|place| place.is_vulkan());
-    let trials = places.flat_map(|place| trials(place.clone()).chain([early(place.clone()), turns(place)]));
-    let mut trials: Vec<Trial> = trials.collect();
+    let mut trials: Vec<Trial> = places.flat_map(trials).collect();
     if trials.is_empty() {
         trials.push(Trial::ignorable_test("queues_side_by_side_share_their_barriers::no_vulkan", || {
             Ok(Completion::ignored_with("no Vulkan adapter is among the chosen"))
@@ -65,38 +64,28 @@ impl Commands {
     }
 }
 
-/// Returns a trial for each recorder and each kind of commands.
-fn trials(place: Arc<Place>) -> impl Iterator<Item = Trial> {
-    let recorders = [RecorderChoice::Wgpu, RecorderChoice::Hal, RecorderChoice::Direct];
-    let all = [Commands::Launches, Commands::Graphs, Commands::GraphsBesideLaunches];
-    let both = recorders.into_iter().flat_map(move |recorder| all.map(|commands| (recorder, commands)));
-    both.map(move |(recorder, commands)| {
-        let place = place.clone();
-        let name = format!("{recorder:?}").to_lowercase();
-        let name = format!("{}_side_by_side_share_their_barriers_{name}::{}", commands.name(), place.name());
-        Trial::test(name.clone(), move || {
-            let subject = Subject::new(place);
-            let run = move |subject: &Subject| share(subject, recorder, commands);
-            watchdog::guard(&name, LIMIT, &subject, run).map_err(Failed::from)
-        })
-    })
+/// Returns the trials of a place. There is one for each recorder and each kind of commands.
+fn trials(place: Arc<Place>) -> Vec<Trial> {
+    let mut all = vec![
+        trial("batches_of_several_queues_wait_for_no_other_submission", &place, start_early),
+        trial("two_contexts_on_one_device_submit_in_turn", &place, submit_in_turn),
+    ];
+    for recorder in [RecorderChoice::Wgpu, RecorderChoice::Hal, RecorderChoice::Direct] {
+        for commands in [Commands::Launches, Commands::Graphs, Commands::GraphsBesideLaunches] {
+            let name = format!("{recorder:?}").to_lowercase();
+            let name = format!("{}_side_by_side_share_their_barriers_{name}", commands.name());
+            all.push(trial(&name, &place, move |subject| share(subject, recorder, commands)));
+        }
+    }
+    all
 }
 
-/// Returns the trial for batches that start early.
-fn early(place: Arc<Place>) -> Trial {
-    let name = format!("batches_of_several_queues_wait_for_no_other_submission::{}", place.name());
+fn trial(name: &str, place: &Arc<Place>, run: impl FnOnce(&Subject) + Send + 'static) -> Trial {
+    let name = format!("{name}::{}", place.name());
+    let place = place.clone();
     Trial::test(name.clone(), move || {
         let subject = Subject::new(place);
-        watchdog::guard(&name, LIMIT, &subject, start_early).map_err(Failed::from)
-    })
-}
-
-/// Returns the trial for two contexts on one Vulkan queue.
-fn turns(place: Arc<Place>) -> Trial {
-    let name = format!("two_contexts_on_one_device_submit_in_turn::{}", place.name());
-    Trial::test(name.clone(), move || {
-        let subject = Subject::new(place);
-        watchdog::guard(&name, LIMIT, &subject, submit_in_turn).map_err(Failed::from)
+        watchdog::guard(&name, LIMIT, &subject, run).map_err(Failed::from)
     })
 }
 
@@ -105,9 +94,7 @@ fn submit_in_turn(subject: &Subject) {
     let (device, queue) = counting_device(subject.place());
     let adopt = |exclusive| {
         let options = AdoptOptions::default().recorder(RecorderChoice::Direct).exclusive(exclusive);
-        let ctx = Context::adopt(device.clone(), queue.clone(), options).unwrap();
-        subject.watch(&ctx);
-        ctx
+        subject.adopt((device.clone(), queue.clone()), options)
     };
     for exclusive in [true, false] {
         let contexts = [adopt(true), adopt(exclusive)];
@@ -140,11 +127,9 @@ fn submit_in_turn(subject: &Subject) {
 /// Checks that each launch of two queues is its own submission and waits for no semaphore, and that launches on one
 /// array have a barrier for all memory between them.
 fn start_early(subject: &Subject) {
-    let (device, queue) = counting_device(subject.place());
     let options =
         AdoptOptions::default().recorder(RecorderChoice::Direct).exclusive(true).lateness(Duration::ZERO);
-    let ctx = Context::adopt(device, queue, options).unwrap();
-    subject.watch(&ctx);
+    let ctx = subject.adopt(counting_device(subject.place()), options);
     let kernel = ctx.kernel::<Mix>().unwrap();
     let x = ctx.array(&[1; N]).unwrap();
     let queues = ["one", "two"].map(|name| (ctx.queue(name), ctx.zeros::<u32, 1>([N]).unwrap()));
@@ -192,14 +177,12 @@ fn barriers(
     queues: usize,
     rounds: u32,
 ) -> Vec<usize> {
-    let (device, queue) = counting_device(subject.place());
     let options = AdoptOptions::default()
         .recorder(recorder)
         .exclusive(recorder == RecorderChoice::Direct)
         .threads(false) // the wait plans all queues together; a thread might plan some of them earlier
         .lateness(Duration::MAX);
-    let ctx = Context::adopt(device, queue, options).unwrap();
-    subject.watch(&ctx);
+    let ctx = subject.adopt(counting_device(subject.place()), options);
     let records = format!("recorder {recorder:?}").to_lowercase();
     assert!(ctx.diagnostics().state_dump().contains(&records), "{}", ctx.diagnostics().state_dump());
     let kernel = ctx.kernel::<Mix>().unwrap();

@@ -26,39 +26,8 @@ const LIMIT: Duration = Duration::from_secs(60);
 fn main() {
     let arguments = Arguments { test_threads: Some(1), ..Arguments::from_args() };
     let found = adapters::find();
-    let mut trials: Vec<Trial> = found
-        .places
-        .into_iter()
-        .filter(|place| place.is_vulkan())
-        .flat_map(|place| {
-            [
-                trial(
-                    "a_missing_barrier_between_transfers_is_reported",
-                    &place,
-                    |bed| bed.transfers(false),
-                    true,
-                ),
-                trial(
-                    "a_barrier_between_transfers_satisfies_the_layer",
-                    &place,
-                    |bed| bed.transfers(true),
-                    false,
-                ),
-                trial(
-                    "a_missing_barrier_between_dispatches_is_reported",
-                    &place,
-                    |bed| bed.dispatches(false),
-                    true,
-                ),
-                trial(
-                    "a_barrier_between_dispatches_satisfies_the_layer",
-                    &place,
-                    |bed| bed.dispatches(true),
-                    false,
-                ),
-            ]
-        })
-        .collect();
+    let places = found.places.iter().filter(|place| place.is_vulkan());
+    let mut trials: Vec<Trial> = places.flat_map(|place| CASES.map(|case| trial(case, place))).collect();
     if trials.is_empty() {
         trials.push(Trial::ignorable_test("a_missing_barrier_is_reported::no_vulkan", || {
             Ok(Completion::ignored_with("no Vulkan adapter is among the chosen"))
@@ -67,9 +36,18 @@ fn main() {
     libtest_mimic::run(&arguments, trials).exit();
 }
 
-/// Returns a trial that records without submitting. The layer must report a hazard if `speaks` is set, and
-/// nothing otherwise.
-fn trial(name: &str, place: &Arc<Place>, record: fn(&Bed), speaks: bool) -> Trial {
+/// Name of a case, a function that records without submitting, and `true` if the layer must report a hazard. Otherwise
+/// it must report nothing.
+type Case = (&'static str, fn(&Bed), bool);
+
+const CASES: [Case; 4] = [
+    ("a_missing_barrier_between_transfers_is_reported", |bed| bed.transfers(false), true),
+    ("a_barrier_between_transfers_satisfies_the_layer", |bed| bed.transfers(true), false),
+    ("a_missing_barrier_between_dispatches_is_reported", |bed| bed.dispatches(false), true),
+    ("a_barrier_between_dispatches_satisfies_the_layer", |bed| bed.dispatches(true), false),
+];
+
+fn trial((name, record, speaks): Case, place: &Arc<Place>) -> Trial {
     let id = format!("{name}::{}", place.name());
     let place = place.clone();
     Trial::ignorable_test(id.clone(), move || {

@@ -6,11 +6,8 @@
 mod common;
 
 use common::{Subject, adapters};
-use fencepost::algorithms::Algorithms;
-use fencepost::{
-    CommandQueue, Context, Event, Graph, Grid, HostBuffer, PrintOptions, ShaderSource, SimulatorOptions,
-    Upload, args,
-};
+use fencepost::HostBuffer;
+use fencepost::prelude::*;
 use libtest_mimic::{Arguments, Failed, Trial};
 use std::io::Write as _;
 use std::process::Command;
@@ -159,6 +156,7 @@ fn uses_own_contexts() {
 }
 
 #[cfg(unix)]
+#[expect(clippy::too_many_lines, reason = "the parent and the child are one scenario")]
 fn forks_once(
     s: &Subject,
     busy: bool,

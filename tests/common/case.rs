@@ -64,6 +64,14 @@ pub fn host_side(cases: Vec<Case>) -> Vec<Case> {
     cases.into_iter().map(Case::host_side).collect()
 }
 
+/// Reason why cases that use wgpu run on its adapters only.
+pub const NO_DEVICE: &str = "there is no wgpu device";
+
+/// Marks cases that use wgpu.
+pub fn wgpu_only(cases: Vec<Case>) -> Vec<Case> {
+    cases.into_iter().map(|case| case.gpu_only(NO_DEVICE)).collect()
+}
+
 impl Case {
     /// Marks the case as decided by the host; see [`host_side`].
     pub fn host_side(self) -> Self {

@@ -20,9 +20,7 @@ impl Counted {
             return Self { ctx: subject.without_threads(), driver: None, seen: Cell::new(0) };
         }
         let (device, queue, driver) = refusing::open(&raw::adapter(subject.place()));
-        let options = AdoptOptions::default().threads(false);
-        let ctx = Context::adopt(device, queue, options).expect("a context");
-        subject.watch(&ctx);
+        let ctx = subject.adopt((device, queue), AdoptOptions::default().threads(false));
         Self { ctx, driver: Some(driver), seen: Cell::new(0) }
     }
 

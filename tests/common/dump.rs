@@ -56,6 +56,17 @@ pub fn enqueued(ctx: &Context, label: &str) -> u64 {
     last.and_then(|number| number.parse().ok()).expect("a number")
 }
 
+/// Returns the number of commands that each queue has enqueued so far, from the state dump.
+pub fn account(ctx: &Context) -> Vec<String> {
+    let enqueued = |line: &str| Some(line.split(" of ").nth(1)?.split(',').next()?.to_owned());
+    ctx.diagnostics()
+        .state_dump()
+        .lines()
+        .filter(|line| line.starts_with("queue "))
+        .filter_map(enqueued)
+        .collect()
+}
+
 /// Returns `true` if every enqueued command is planned.
 pub fn is_planned(ctx: &Context) -> bool {
     ctx.diagnostics()

@@ -1,7 +1,7 @@
 //! Kernels that cases launch.
 
 use fencepost::prelude::*;
-use fencepost::{DynKernel, Element, HostBuffer, testing};
+use fencepost::{HostBuffer, testing};
 use std::sync::Arc;
 
 /// `out[i]` = the state after `rounds` steps of a generator that starts at `out[i] + i`.
@@ -40,9 +40,52 @@ pub struct Iota<'a> {
     pub out: &'a mut DeviceArray<u32>,
 }
 
+/// Enqueues a launch of [`Mix`] for every element of `y`.
+#[track_caller]
+pub fn mix(queue: &CommandQueue, a: u32, b: u32, x: &DeviceArray<u32>, y: &mut DeviceArray<u32>) {
+    let kernel = queue.context().kernel::<Mix>().expect("a built-in kernel");
+    let grid = Grid::threads([y.len()]);
+    queue.launch(&kernel, grid, Mix { a, b, x, y }).expect("a launch");
+}
+
 /// Returns the result of [`Mix`] for one element.
 pub fn mixed(y: u32, a: u32, x: u32, b: u32) -> u32 {
     y.wrapping_mul(a).wrapping_add(x).wrapping_add(b)
+}
+
+/// The same computation as [`Mix`].
+const MIXED: &str = "
+struct Params { a: u32, b: u32 }
+@group(0) @binding(0) var<uniform> params: Params;
+@group(0) @binding(1) var<storage, read> x: array<u32>;
+@group(0) @binding(2) var<storage, read_write> y: array<u32>;
+@compute @workgroup_size(64)
+fn mixed(@builtin(global_invocation_id) gid: vec3<u32>) {
+    let i = gid.x;
+    if i >= min(arrayLength(&x), arrayLength(&y)) { return; }
+    y[i] = y[i] * params.a + x[i] + params.b;
+}
+";
+
+/// Computes the same as [`MIXED`], for contexts that run kernels on the host.
+fn mix_on_host(groups: [u32; 3], _: [u32; 3], params: &[u8], buffers: &mut [HostBuffer<'_>]) {
+    let [a, b] = bytemuck::pod_read_unaligned::<[u32; 2]>(&params[..8]);
+    let [x, y] = buffers else { panic!("bug: mixed has two buffers") };
+    let invocations = 64 * groups.iter().product::<u32>() as usize;
+    let elements = x.bytes().chunks_exact(4).zip(y.bytes_mut().chunks_exact_mut(4));
+    for (x, y) in elements.take(invocations) {
+        let word = |bytes: &[u8]| bytemuck::pod_read_unaligned::<u32>(bytes);
+        let after = mixed(word(y), a, word(x), b);
+        y.copy_from_slice(&after.to_ne_bytes());
+    }
+}
+
+/// Returns a kernel that computes the same as [`Mix`], with arguments that each launch checks: `a`, `b`, `x` and `y`.
+pub fn mix_by_text(ctx: &Context) -> Result<DynKernel> {
+    if ctx.wgpu().is_none() {
+        ctx.host_kernel("mixed", Arc::new(mix_on_host))?;
+    }
+    ctx.kernel_from(MIXED, "mixed")
 }
 
 /// Shader that increments `clock` and writes its new value to `ticks[at]`. The ticks show the order in which the device

@@ -4,6 +4,8 @@
 use super::adapters;
 use super::full::full;
 use super::subject::{Place, Subject};
+use fastrand::Rng;
+use fencepost::testing::CpuFaults;
 use fencepost::{Context, Policy, SimulatorOptions};
 use std::sync::{Arc, OnceLock};
 
@@ -44,6 +46,11 @@ pub fn partners(s: &Subject, policy: Policy) -> Vec<Partner> {
     partners
 }
 
+/// Returns `n` numbers, each larger than the one before by 7.
+pub fn counted(n: usize, start: u32) -> Vec<u32> {
+    (0..n as u32).map(|i| start.wrapping_add(i.wrapping_mul(7))).collect()
+}
+
 /// Returns the subject's own place and the next place.
 fn near(s: &Subject) -> Vec<&'static Arc<Place>> {
     let places = places();
@@ -60,9 +67,21 @@ fn of_place(s: &Subject, place: &Arc<Place>, policy: Policy) -> Context {
 /// Returns a context on the CPU recorder that makes progress only inside calls that wait or flush.
 pub fn without_threads(s: &Subject, seed: u64, policy: Policy) -> Context {
     let options = SimulatorOptions::default().seed(seed).lanes(1 + seed as usize % 2).threads(false);
-    let ctx = Context::simulated(options.policy(policy));
-    s.watch(&ctx);
-    ctx
+    s.simulated(options.policy(policy))
+}
+
+/// Returns two contexts on the CPU recorder with random delays, refusals and losses.
+pub fn faulty_pair(s: &Subject, seed: u64, rng: &mut Rng) -> [Context; 2] {
+    [0, 1].map(|at| {
+        let options =
+            SimulatorOptions::default().seed(2 * seed + at).lanes(rng.usize(1..4)).threads(rng.bool());
+        let faults = CpuFaults {
+            delays: true,
+            refusals: if rng.bool() { 0.0 } else { 0.2 },
+            lost_after: (rng.u32(..4) == 0).then(|| rng.u64(..30)),
+        };
+        s.faulty(options, faults)
+    })
 }
 
 fn places() -> &'static [Arc<Place>] {

@@ -1,7 +1,7 @@
 //! Helpers for a program that itself uses wgpu on the device of a context.
 
 use super::{Subject, raw};
-use fencepost::{AdoptOptions, Context};
+use fencepost::{AdoptOptions, CommandQueue, Context};
 use std::sync::mpsc::channel;
 use wgpu::BufferUsages as Usages;
 
@@ -15,16 +15,15 @@ pub struct Program {
     pub queue: wgpu::Queue,
 }
 
-/// Returns two contexts, each with a program on the same device. The first context opened its device, the second
-/// adopted it.
-pub fn beside(subject: &Subject) -> [(Context, Program); 2] {
-    let own = subject.ctx();
-    let program = Program::of(&own);
-    let (device, queue) = raw::open(subject);
-    let adopted = Context::adopt(device, queue, AdoptOptions::default()).expect("a context");
-    subject.watch(&adopted);
-    let other = Program::of(&adopted);
-    [(own, program), (adopted, other)]
+/// Returns two contexts, each with a queue `main` and a program on the same device. The first context opened its device,
+/// the second adopted it.
+pub fn beside(subject: &Subject) -> [(Context, CommandQueue, Program); 2] {
+    let adopted = subject.adopt(raw::open(subject), AdoptOptions::default());
+    [subject.ctx(), adopted].map(|ctx| {
+        let queue = ctx.queue("main");
+        let program = Program::of(&ctx);
+        (ctx, queue, program)
+    })
 }
 
 impl Program {

@@ -2,7 +2,6 @@
 
 use super::kernels::Spin;
 use super::subject::Subject;
-use fencepost::Kernel;
 use fencepost::prelude::*;
 use std::time::Instant;
 

@@ -1,12 +1,11 @@
 //! The subject of a case.
 
+use super::objects::queues;
 use super::results::On;
 use super::{raw, spin};
+use fencepost::prelude::*;
 use fencepost::testing::{self, CpuFaults, DeviceSwitches};
-use fencepost::{
-    AdapterChoice, AdapterInfo, AdoptOptions, CommandQueue, Context, ContextOptions, ContextWatch, Policy,
-    SimulatorOptions,
-};
+use fencepost::{AdapterInfo, ContextWatch};
 use std::env;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::thread;
@@ -86,11 +85,6 @@ impl Place {
         if let Device::Adapter(_, info) = &self.device { Some(info) } else { None }
     }
 
-    /// Returns the index among the adapters of this machine, if the place is an adapter.
-    pub fn index(&self) -> Option<usize> {
-        if let Device::Adapter(index, _) = &self.device { Some(*index) } else { None }
-    }
-
     /// Returns `true` for the CPU as a device.
     pub fn is_native(&self) -> bool {
         matches!(&self.device, Device::Adapter(_, info) if info.backend == NATIVE_CODE)
@@ -145,6 +139,29 @@ impl Subject {
         (ctx, queue)
     }
 
+    /// Opens a fresh context under `Ordered`, with a queue for each label.
+    pub fn with_queues<const N: usize>(&self, labels: [&str; N]) -> (Context, [CommandQueue; N]) {
+        self.with_queues_under(Policy::Ordered, labels)
+    }
+
+    /// Opens a fresh context under a policy, with a queue for each label.
+    pub fn with_queues_under<const N: usize>(
+        &self,
+        policy: Policy,
+        labels: [&str; N],
+    ) -> (Context, [CommandQueue; N]) {
+        let ctx = self.ctx_with(policy);
+        let all = queues(&ctx, labels);
+        (ctx, all)
+    }
+
+    /// Opens a fresh context under a policy, with a queue.
+    pub fn with_queue_under(&self, policy: Policy, label: &str) -> (Context, CommandQueue) {
+        let ctx = self.ctx_with(policy);
+        let queue = ctx.queue(label);
+        (ctx, queue)
+    }
+
     /// Opens a fresh context under a policy.
     pub fn ctx_with(&self, policy: Policy) -> Context {
         self.options(|options| options.policy = policy)
@@ -183,6 +200,37 @@ impl Subject {
         };
         self.watch(&ctx);
         ctx
+    }
+
+    /// Opens a context on a wgpu device and its queue.
+    pub fn adopt(&self, (device, queue): (wgpu::Device, wgpu::Queue), options: AdoptOptions) -> Context {
+        let ctx = Context::adopt(device, queue, options).expect("a context");
+        self.watch(&ctx);
+        ctx
+    }
+
+    /// Opens a context on the CPU recorder with faults.
+    pub fn on_cpu(&self, options: SimulatorOptions, faults: CpuFaults, policy: Policy) -> Context {
+        let ctx = testing::on_cpu(options, faults, policy);
+        self.watch(&ctx);
+        ctx
+    }
+
+    /// Opens a fresh context on the CPU recorder.
+    pub fn simulated(&self, options: SimulatorOptions) -> Context {
+        self.faulty(options, CpuFaults::default())
+    }
+
+    /// Opens a fresh context on the CPU recorder, which injects these faults.
+    pub fn faulty(&self, options: SimulatorOptions, faults: CpuFaults) -> Context {
+        let policy = options.policy;
+        self.on_cpu(options, faults, policy)
+    }
+
+    /// Opens a fresh context on the CPU recorder, which loses its device after some steps.
+    pub fn losing(&self, lost_after: u64) -> Context {
+        let faults = CpuFaults { lost_after: Some(lost_after), ..CpuFaults::default() };
+        self.faulty(SimulatorOptions::default(), faults)
     }
 
     /// Adds a context that was opened elsewhere to the watchdog.
@@ -227,14 +275,13 @@ impl Subject {
 
     /// Like [`without_threads`](Self::without_threads), under a policy.
     pub fn without_threads_with(&self, policy: Policy) -> Context {
+        if self.place.has_wgpu() {
+            return self.adopt(raw::open(self), AdoptOptions::default().policy(policy).threads(false));
+        }
         let ctx = if self.is_cpu() {
             Context::simulated(SimulatorOptions::default().threads(false).policy(policy))
-        } else if !self.place.has_wgpu() {
-            testing::cpu_without_threads(policy)
         } else {
-            let (device, queue) = raw::open(self);
-            let options = AdoptOptions::default().policy(policy).threads(false);
-            Context::adopt(device, queue, options).expect("a context")
+            testing::cpu_without_threads(policy)
         };
         self.watch(&ctx);
         ctx

@@ -70,7 +70,8 @@ pub fn within<R: Send + 'static>(
     outcome.map_err(|panic| Ended::Panicked(text(&*panic)))
 }
 
-fn text(panic: &(dyn Any + Send)) -> String {
+/// Returns the message of a panic.
+pub fn text(panic: &(dyn Any + Send)) -> String {
     let known = panic.downcast_ref::<String>().cloned();
     known
         .or_else(|| panic.downcast_ref::<&str>().map(|&text| text.to_owned()))

@@ -59,12 +59,11 @@ mod weighted;
 mod wide;
 
 use crate::common::full::large;
-use crate::common::{Case, Subject, dump, host_side};
-use fencepost::Element;
+use crate::common::{Case, Subject, case, dump, host_side};
 use fencepost::algorithms::{Candidates, Over};
 use fencepost::prelude::*;
-use fencepost::{ErrorDetail, Policy};
-use fencepost_oracles::Nan;
+use fencepost_oracles::{self as host, Nan};
+use std::fmt::Debug;
 
 pub fn cases() -> Vec<Case> {
     let mutated = [
@@ -136,7 +135,7 @@ pub fn cases() -> Vec<Case> {
 }
 
 /// Makes a queue fail, and checks that a verb without results returns the error of the queue.
-fn check_of_failed(s: &Subject, verb: impl Fn(&Context, &CommandQueue) -> fencepost::Result<()>) {
+fn check_of_failed(s: &Subject, verb: impl Fn(&Context, &CommandQueue) -> Result<()>) {
     let (ctx, queue) = s.with_queue("failed");
     verb(&ctx, &queue).expect("no results are none of a queue that works");
     queue.wait_for(&ctx.user_event("abandoned").event()).unwrap();
@@ -163,7 +162,7 @@ fn lengths() -> Vec<usize> {
 }
 
 /// A verb that reads the first array and writes the second one.
-type Verb = fn(&CommandQueue, &DeviceArray<u32>, &mut DeviceArray<u32>) -> fencepost::Result<()>;
+type Verb = fn(&CommandQueue, &DeviceArray<u32>, &mut DeviceArray<u32>) -> Result<()>;
 
 /// Checks that verbs with a hazard enqueue nothing. Both arrays have `len` elements.
 fn enqueue_nothing_with_a_hazard(s: &Subject, len: usize, verbs: &[Verb]) {
@@ -194,4 +193,68 @@ fn treated<'a, T: Element, const D: usize>(x: impl Into<Over<'a, T, D>>, nan: Na
         Nan::Ignore => x.into().skip_nan(),
         Nan::Propagate => x.into().into(),
     }
+}
+
+/// Returns the shape of the results along an axis.
+fn reduced<const D: usize>(mut shape: [usize; D], axis: usize) -> [usize; D] {
+    shape[axis] = 1;
+    shape
+}
+
+/// Returns the part of an array between its guard elements.
+fn inside<T: Element>(array: &DeviceArray<T>) -> DeviceArray<T> {
+    array.slice(64..array.len() - 64).unwrap()
+}
+
+/// Calls a verb that writes `len` results between guard elements. Returns the results, and checks that the guard elements
+/// are unchanged.
+#[track_caller]
+fn guarded<T: Reducible + Debug>(
+    queue: &CommandQueue,
+    len: usize,
+    verb: impl FnOnce(&mut DeviceArray<T>) -> Result<()>,
+) -> Vec<T> {
+    let all = queue.full([len + 128], T::ONE).unwrap();
+    verb(&mut inside(&all)).unwrap();
+    let mut list = queue.read(&all).wait().unwrap();
+    let after = list.split_off(64 + len);
+    let results = list.split_off(64);
+    assert_eq!((list, after), (vec![T::ONE; 64], vec![T::ONE; 64]), "{len} results");
+    results
+}
+
+/// Returns all of them in the full suite, and otherwise one, which changes with `at`.
+fn some<T>(all: &[T], at: usize) -> &[T] {
+    if large() { all } else { &all[at % all.len()..][..1] }
+}
+
+/// Initial value of the words of result arrays.
+const BEFORE: u32 = 0x5A5A_5A5A;
+
+/// Arrays of results: `E` with elements, and `W` with words.
+struct Outputs<T: Reducible, const E: usize, const W: usize> {
+    elements: [DeviceArray<T>; E],
+    words: [DeviceArray<u32>; W],
+}
+
+impl<T: Reducible, const E: usize, const W: usize> Outputs<T, E, W> {
+    /// Returns arrays of these lengths.
+    fn new(queue: &CommandQueue, elements: [usize; E], words: [usize; W]) -> Self {
+        let array = |len: usize| queue.array(bytemuck::cast_slice::<u32, T>(&vec![BEFORE; len])).unwrap();
+        let words = words.map(|len| queue.full([len], BEFORE).unwrap());
+        Self { elements: elements.map(array), words }
+    }
+
+    /// Returns the words of each array.
+    fn read(&self, queue: &CommandQueue) -> Vec<Vec<u32>> {
+        let elements = self.elements.iter().map(|array| array.cast_bits::<u32>());
+        elements.chain(self.words.iter().cloned()).map(|array| queue.read(&array).wait().unwrap()).collect()
+    }
+}
+
+/// Returns the words of a list, and [`BEFORE`] up to a length.
+fn padded<T: Reducible>(list: &[T], len: usize) -> Vec<u32> {
+    let mut words = bytemuck::cast_slice::<T, u32>(list).to_vec();
+    words.resize(len, BEFORE);
+    words
 }

@@ -21,8 +21,7 @@ const LONG: Duration = Duration::from_secs(30);
 
 /// Enqueues everything before the limit begins, so that the dump shows it on a machine of any speed.
 fn hang(subject: &Subject) {
-    let ctx = subject.ctx();
-    let queue = ctx.queue("hangs here");
+    let (ctx, queue) = subject.with_queue("hangs here");
     let gate = ctx.user_event("never signalled");
     let mut x = ctx.zeros([8]).unwrap();
     queue.wait_for(&gate.event()).unwrap();

@@ -6,6 +6,19 @@
 #[path = "../common/mod.rs"]
 mod common;
 
+/// Checks that a call is refused with this detail, and returns the error. The detail may be a pattern:
+/// `Axis { axis: 2, .. }` or `Aliased { first, .. } if first == "x"`.
+macro_rules! assert_refused {
+    ($call:expr, $detail:ident) => {
+        assert_refused!($call, $detail { .. })
+    };
+    ($call:expr, $detail:ident $fields:tt $(if $condition:expr)?) => {{
+        let error = $call.unwrap_err();
+        assert!(matches!(error.detail(), fencepost::ErrorDetail::$detail $fields $(if $condition)?), "{error}");
+        error
+    }};
+}
+
 mod algorithms;
 mod devices;
 mod events;

@@ -15,7 +15,7 @@ use crate::common::refusing::{self, Driver, Rule};
 use crate::common::{Case, Subject, raw};
 use fastrand::Rng;
 use fencepost::prelude::*;
-use fencepost::testing::{self, CpuFaults};
+use fencepost::testing::CpuFaults;
 use fencepost::{AdoptOptions, CommandQueue, QueueOptions, RecorderChoice, SimulatorOptions};
 use std::sync::Arc;
 
@@ -57,9 +57,7 @@ fn refusing_context(subject: &Subject) -> (Context, Arc<Driver>) {
     let (device, queue, driver) = refusing::open(&raw::adapter(subject.place()));
     let recorder = RecorderChoice::Direct;
     let options = AdoptOptions::default().recorder(recorder).exclusive(true).threads(false);
-    let ctx = Context::adopt(device, queue, options).unwrap();
-    subject.watch(&ctx);
-    (ctx, driver)
+    (subject.adopt((device, queue), options), driver)
 }
 
 /// Returns the rule by which the driver never has memory, even after memory was released.
@@ -69,11 +67,6 @@ fn no_memory() -> Rule {
 
 /// Returns a context of the CPU recorder that refuses every submission.
 fn refusing_on_the_cpu(subject: &Subject) -> Context {
-    let ctx = testing::on_cpu(
-        SimulatorOptions::default().threads(false),
-        CpuFaults { refusals: 1.0, ..CpuFaults::default() },
-        Policy::default(),
-    );
-    subject.watch(&ctx);
-    ctx
+    let faults = CpuFaults { refusals: 1.0, ..CpuFaults::default() };
+    subject.on_cpu(SimulatorOptions::default().threads(false), faults, Policy::Ordered)
 }

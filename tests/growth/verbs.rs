@@ -22,38 +22,31 @@ fn verbs(subject: &Subject) {
     let kernel = ctx.kernel::<Mix>().unwrap();
     let mut x = queue.array(&[1_u32; 64]).unwrap();
     let mut y = queue.array(&[2_u32; 64]).unwrap();
-    let wait = || queue.finish().wait().unwrap();
-    retains_nothing("launch", &ctx, count, |_| {
-        queue.launch(&kernel, Grid::threads([64]), Mix { a: 3, b: 1, x: &x, y: &mut y }).unwrap();
-        wait();
-    });
-    retains_nothing("fill", &ctx, count, |_| {
-        queue.fill(&mut x, 7).unwrap();
-        wait();
-    });
-    retains_nothing("copy", &ctx, count, |_| {
-        queue.copy(&x, &mut y).unwrap();
-        wait();
-    });
-    retains_nothing("copy_region", &ctx, count, |_| {
+    let all = Grid::threads([64]);
+    let called = Arc::new(AtomicUsize::new(0));
+    // Each round waits for the verb.
+    let each = |what: &str, verb: &mut dyn FnMut(usize)| {
+        retains_nothing(what, &ctx, count, |at| {
+            verb(at);
+            queue.finish().wait().unwrap();
+        });
+    };
+    each("launch", &mut |_| queue.launch(&kernel, all, Mix { a: 3, b: 1, x: &x, y: &mut y }).unwrap());
+    each("fill", &mut |_| queue.fill(&mut x, 7).unwrap());
+    each("copy", &mut |_| queue.copy(&x, &mut y).unwrap());
+    each("copy_region", &mut |_| {
         queue.copy_region(&x, region![0..32], &mut y, region![16..48]).unwrap();
-        wait();
     });
-    retains_nothing("upload", &ctx, count, |at| {
-        queue.upload(&[at as u32; 64], &mut x).unwrap();
-        wait();
-    });
+    each("upload", &mut |at| queue.upload(&[at as u32; 64], &mut x).unwrap());
     retains_nothing("read", &ctx, count, |_| drop(queue.read(&x).wait().unwrap()));
-    retains_nothing("a read that is dropped", &ctx, count, |_| {
+    each("a read that is dropped", &mut |_| {
         drop(queue.read(&x));
         queue.fill(&mut x, 7).unwrap();
-        wait();
     });
-    let called = Arc::new(AtomicUsize::new(0));
     retains_nothing("callback", &ctx, count, |at| {
         let count = called.clone();
         queue.callback(move || _ = count.fetch_add(1, Ordering::Relaxed)).unwrap();
-        wait();
+        queue.finish().wait().unwrap();
         assert_eq!(called.load(Ordering::Relaxed), at + 1);
     });
     retains_nothing("flush", &ctx, count, |_| {

@@ -15,9 +15,10 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::task::{Context as Task, Poll, Wake, Waker};
 
 /// A way in which a program waits.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Waits {
     /// As each operation specifies.
+    #[default]
     AsDrawn,
     /// Each result is awaited alone.
     Awaited,

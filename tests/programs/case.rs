@@ -109,14 +109,8 @@ pub struct Matching<F> {
 
 impl<P: Place, F: Fn(u64) -> P> Trial for Matching<F> {
     fn program(&self, seed: u64) -> Vec<Op> {
-        let style = Style {
-            policy: self.policy,
-            pinned: self.pinned,
-            ordered: seed.is_multiple_of(2),
-            encodes: self.encodes,
-            contexts: true,
-            indirect: true,
-        };
+        let all = Style::of_seed(seed, self.policy);
+        let style = Style { pinned: self.pinned, encodes: self.encodes, ..all };
         program(&mut Rng::with_seed(seed), style)
     }
 

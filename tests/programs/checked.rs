@@ -24,7 +24,7 @@ struct Use {
 }
 
 /// The known order of a program.
-#[derive(Clone)]
+#[derive(Clone, Default)]
 pub struct Model {
     policy: Policy,
     /// Operations that come before the next operation of each queue, including its own. Entries of dropped queues are
@@ -53,17 +53,7 @@ fn covers(clock: &Clock, queue: Id, number: u64) -> bool {
 
 impl Model {
     pub fn new(policy: Policy) -> Self {
-        Self {
-            policy,
-            queues: BTreeMap::new(),
-            homes: BTreeMap::new(),
-            array_homes: BTreeMap::new(),
-            event_homes: BTreeMap::new(),
-            host: Clock::new(),
-            uses: BTreeMap::new(),
-            events: BTreeMap::new(),
-            reads: BTreeMap::new(),
-        }
+        Self { policy, ..Self::default() }
     }
 
     /// Returns the earlier operations that conflict with `op` and are not ordered before it, as (queue, number).
@@ -126,7 +116,7 @@ impl Model {
                     self.wait(q, self.event_homes[e], self.events[e].clone());
                 }
             }
-            Op::WaitForQueue { q, other } | Op::Join { q, other } => {
+            Op::WaitForQueue { q, other } => {
                 self.wait(q, self.homes[&other], self.queues[&other].clone());
             }
             Op::WaitEvent { e, .. } if told => join(&mut self.host, &self.events[&e]),

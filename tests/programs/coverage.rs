@@ -115,23 +115,11 @@ fn across(op: &Op, legal: &Legal) -> Option<(usize, [usize; 2])> {
 pub fn run() -> Result<(), String> {
     let mut seen = BTreeMap::new();
     for seed in 0..SEEDS {
-        note(&drawn(seed), &mut seen);
+        note(&program(&mut Rng::with_seed(seed), Style::of_seed(seed, Policy::Ordered)), &mut seen);
     }
     let names = KINDS.iter().chain(CASES.iter().map(|(name, _)| name));
     let missing: Vec<_> = names.filter(|name| !seen.contains_key(**name)).collect();
     if missing.is_empty() { Ok(()) } else { Err(format!("in {SEEDS} programs there is no {missing:?}")) }
-}
-
-fn drawn(seed: u64) -> Vec<Op> {
-    let style = Style {
-        policy: Policy::Ordered,
-        pinned: true,
-        ordered: seed.is_multiple_of(2),
-        encodes: true,
-        contexts: true,
-        indirect: true,
-    };
-    program(&mut Rng::with_seed(seed), style)
 }
 
 fn note(ops: &[Op], seen: &mut BTreeMap<&'static str, usize>) {

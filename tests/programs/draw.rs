@@ -80,8 +80,7 @@ impl Draft {
             }
             (3, Some(e)) => Op::Record { e, q },
             (4, Some(e)) => Op::WaitEvent { e, how: self.how() },
-            (5, _) => Op::WaitForQueue { q, other: self.queue()? },
-            (6, _) => Op::Join { q, other: self.queue()? },
+            (5 | 6, _) => Op::WaitForQueue { q, other: self.queue()? },
             _ => Op::Mark { e: self.id(), q },
         })
     }

@@ -35,16 +35,16 @@ pub struct Draft {
 }
 
 impl Style {
+    /// Returns the style of programs with every operation. The program of every second seed orders its conflicts.
+    pub fn of_seed(seed: u64, policy: Policy) -> Self {
+        let ordered = seed.is_multiple_of(2);
+        Self { policy, pinned: true, ordered, encodes: true, contexts: true, indirect: true }
+    }
+
     /// Returns the style of programs on one context, in which faults can occur.
     pub fn with_faults() -> Self {
-        Self {
-            policy: Policy::Ordered,
-            pinned: true,
-            ordered: false,
-            encodes: false,
-            contexts: false,
-            indirect: false,
-        }
+        let policy = Policy::Ordered;
+        Self { policy, pinned: true, ordered: false, encodes: false, contexts: false, indirect: false }
     }
 }
 
@@ -188,7 +188,6 @@ impl Draft {
                 let e = self.id();
                 vec![Op::Mark { e, q: other }, Op::WaitFor { q, events: vec![e] }]
             }
-            3 => vec![Op::Join { q, other }],
             4 => vec![Op::Synchronize { at: self.legal.homes[&other], how: Wait::Block }],
             _ => vec![Op::WaitForQueue { q, other }],
         }

@@ -22,14 +22,8 @@ pub struct Replaying<F> {
 
 impl<P: Place, F: Fn(u64) -> P> Trial for Replaying<F> {
     fn program(&self, seed: u64) -> Vec<Op> {
-        let style = Style {
-            policy: self.policy,
-            pinned: false,
-            ordered: seed.is_multiple_of(2),
-            encodes: false,
-            contexts: false,
-            indirect: true,
-        };
+        let all = Style::of_seed(seed, self.policy);
+        let style = Style { pinned: false, encodes: false, contexts: false, ..all };
         capturable(&program(&mut Rng::with_seed(seed), style), self.policy)
     }
 
@@ -78,8 +72,7 @@ fn is_capturable(op: &Op) -> bool {
     match op {
         Op::Array { by, .. } | Op::Table { by, .. } => *by != Maker::Shared,
         Op::Queue { .. } | Op::Default { .. } | Op::Fork { .. } | Op::DropArray { .. } => true,
-        Op::Mark { .. } | Op::Record { .. } | Op::WaitFor { .. } => true,
-        Op::WaitForQueue { .. } | Op::Join { .. } => true,
+        Op::Mark { .. } | Op::Record { .. } | Op::WaitFor { .. } | Op::WaitForQueue { .. } => true,
         Op::Read { .. } | Op::ReadRegion { .. } | Op::ReadRows { .. } => false,
         _ => op.queue().is_some(),
     }

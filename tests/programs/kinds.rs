@@ -55,7 +55,6 @@ kinds! {
     Op::Record { .. } => "record",
     Op::WaitFor { .. } => "wait for events",
     Op::WaitForQueue { .. } => "wait for a queue",
-    Op::Join { .. } => "join",
     Op::WaitEvent { .. } => "wait of the host for an event",
     Op::UserEvent { .. } => "user event",
     Op::WaitForUser { .. } => "wait for a user event",

@@ -131,7 +131,7 @@ impl Legal {
                 let gates: Gates = events.iter().flat_map(|e| self.events[e].clone()).collect();
                 self.gate(*q, gates);
             }
-            Op::WaitForQueue { q, other } | Op::Join { q, other } => self.gate(*q, self.gates(*other)),
+            Op::WaitForQueue { q, other } => self.gate(*q, self.gates(*other)),
             Op::UserEvent { u, .. } => {
                 self.users.insert(*u);
                 self.open.insert(*u);

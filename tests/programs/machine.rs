@@ -2,7 +2,7 @@
 
 use super::awaiting::Waits;
 use super::held::{Guard, Held, Reading};
-use super::kernels::Kernels;
+use super::kernels::Home;
 use super::op::{Ctx, Id, Maker, Op, Scope, Ty, Wait};
 use fencepost::prelude::*;
 use fencepost::{Error, ErrorDetail, Priority, QueueOptions, Result, ScopeOptions, UserEvent};
@@ -33,13 +33,8 @@ impl Outcome {
 /// done.
 type Log = Arc<Mutex<Vec<(Id, usize, bool)>>>;
 
-/// A context of the program, with the kernels that it has compiled.
-pub struct Home {
-    pub ctx: Context,
-    pub kernels: Kernels,
-}
-
 /// Everything that a program has made.
+#[derive(Default)]
 pub struct Machine {
     pub(super) homes: Vec<Home>,
     /// `true` if the contexts have threads. Without threads, calls that wait do the work of the context.
@@ -70,25 +65,7 @@ fn told(done: bool) -> Outcome {
 impl Machine {
     /// Makes a machine with one context or two.
     pub fn new(contexts: Vec<Context>, threads: bool, asks: bool) -> Self {
-        Self {
-            homes: contexts.into_iter().map(|ctx| Home { ctx, kernels: Kernels::default() }).collect(),
-            threads,
-            waits: Waits::AsDrawn,
-            asks,
-            queues: BTreeMap::new(),
-            queue_homes: BTreeMap::new(),
-            array_homes: BTreeMap::new(),
-            arrays: BTreeMap::new(),
-            types: BTreeMap::new(),
-            reads: BTreeMap::new(),
-            up: BTreeMap::new(),
-            down: BTreeMap::new(),
-            events: BTreeMap::new(),
-            users: BTreeMap::new(),
-            maps: BTreeMap::new(),
-            callbacks: BTreeMap::new(),
-            log: Log::default(),
-        }
+        Self { homes: contexts.into_iter().map(Home::new).collect(), threads, asks, ..Self::default() }
     }
 
     /// Returns the machine with another way to wait.
@@ -211,7 +188,6 @@ impl Machine {
                 self.queues[&q].wait_for(&events)?;
             }
             Op::WaitForQueue { q, other } => self.queues[&q].wait_for(&self.queues[&other])?,
-            Op::Join { q, other } => self.queues[&q].wait_for(&self.queues[&other])?,
             Op::WaitEvent { e, how: Wait::Look } => return self.events[&e].is_complete().map(told),
             Op::WaitEvent { e, how } => {
                 return self.wait(self.events[&e].done(), how).map(|done| told(done.is_some()));

@@ -70,6 +70,8 @@ const FAULTY_ON_ADAPTER: u64 = 60;
 /// Number of programs on each Vulkan adapter whose driver fails calls, for each recorder, in the full suite.
 const REFUSED_ON_ADAPTER: u64 = 20;
 
+const FAULT_ON_ADAPTER: &str = "r02_a_fault_on_an_adapter_gives_no_wrong_byte_and_no_hang";
+
 const RECORDERS: [RecorderChoice; 3] = [RecorderChoice::Wgpu, RecorderChoice::Hal, RecorderChoice::Direct];
 
 const POLICIES: [(&str, Policy); 3] =
@@ -163,26 +165,17 @@ fn on_adapters() -> Vec<Trial> {
         }
     }
     if let Some(reason) = found.no_adapter {
-        trials.extend(
-            ["p08_programs_match_the_oracle", "r02_a_fault_on_an_adapter_gives_no_wrong_byte_and_no_hang"]
-                .map(|name| no_adapter(name, reason)),
-        );
+        let names = ["p08_programs_match_the_oracle", FAULT_ON_ADAPTER];
+        trials.extend(names.map(|name| ignored(name.into(), "no_adapter", NOTHING, reason)));
     }
     trials
 }
 
-fn no_adapter(name: &'static str, reason: &'static str) -> Trial {
-    Trial::ignorable_test(format!("{name}::no_adapter"), move || {
-        results::note(name, NOTHING, &results::Ended::NotPossible(reason));
-        Ok(Completion::ignored_with(reason))
-    })
-}
-
-/// Returns a test that cannot run on an adapter.
-fn ignored(name: String, on: On<'_>, reason: &'static str) -> Trial {
+/// Returns a test that cannot run there. `place` is the last part of its name.
+fn ignored(name: String, place: &str, on: On<'_>, reason: &'static str) -> Trial {
     let adapter = on.adapter.to_owned();
     let backend = on.backend.to_owned();
-    Trial::ignorable_test(format!("{name}::{adapter}"), move || {
+    Trial::ignorable_test(format!("{name}::{place}"), move || {
         let on = On { adapter: &adapter, backend: &backend };
         results::note(&name, on, &results::Ended::NotPossible(reason));
         Ok(Completion::ignored_with(reason))
@@ -239,8 +232,7 @@ fn captured_on_adapter(place: &Arc<Place>, index: usize, name: &str, policy: Pol
 }
 
 fn faults_on_adapter(place: &Arc<Place>, index: usize) -> Trial {
-    let name = "r02_a_fault_on_an_adapter_gives_no_wrong_byte_and_no_hang".to_owned();
-    watched(place, name, move || {
+    watched(place, FAULT_ON_ADAPTER.into(), move || {
         let place = Where::Adapter(options(index, Policy::Ordered));
         run_all(asked().unwrap_or(20_000..20_000 + seeds(FAULTY_ON_ADAPTER)), &Faulty { place })
     })
@@ -250,7 +242,7 @@ fn faults_on_adapter(place: &Arc<Place>, index: usize) -> Trial {
 fn refusals_on_adapter(place: &Arc<Place>, recorder: RecorderChoice) -> Trial {
     let name = format!("r02_failures_of_a_driver_give_no_wrong_byte_and_no_hang_{recorder:?}").to_lowercase();
     if let Some(reason) = refusing::not_tried(recorder) {
-        return ignored(name, place.on(), reason);
+        return ignored(name, place.name(), place.on(), reason);
     }
     let own = place.clone();
     trial(name, place.on(), move || {

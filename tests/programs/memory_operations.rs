@@ -4,7 +4,6 @@ use super::held::Held;
 use super::machine::{Machine, Outcome};
 use super::op::{Contents, How, Id, Maker, Op, Part, Ty, elements};
 use fencepost::prelude::*;
-use fencepost::{Element, Result, Shape};
 use wgpu::BufferUsages as Usages;
 
 impl Machine {
@@ -158,13 +157,13 @@ impl Machine {
         let mut out = self.slice(write)?;
         let grid = match how {
             How::Typed => None,
-            How::Dyn => return home.kernels.launch_dyn(&home.ctx, to, kernel, &reads[0], &mut out),
+            How::Dyn => return home.launch_dyn(to, kernel, &reads[0], &mut out),
             How::Indirect(counts) => {
                 let Held::U32(array) = &self.arrays[&counts.a] else { unreachable!("bug: no numbers") };
                 Some(Grid::indirect(array, counts.start))
             }
         };
-        home.kernels.launch(&home.ctx, to, kernel, &reads, &mut out, grid)
+        home.launch(to, kernel, &reads, &mut out, grid)
     }
 
     /// Encodes wgpu commands.

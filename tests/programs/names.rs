@@ -84,7 +84,7 @@ impl Legal {
             Op::Mark { e, q } => !self.events.contains_key(e) && queue(q),
             Op::Record { e, q } => self.event_homes.get(e) == self.homes.get(q) && queue(q),
             Op::WaitFor { q, events } => queue(q) && events.iter().all(|e| self.events.contains_key(e)),
-            Op::WaitForQueue { q, other } | Op::Join { q, other } => queue(q) && queue(other),
+            Op::WaitForQueue { q, other } => queue(q) && queue(other),
             Op::WaitEvent { e, .. } => self.events.contains_key(e),
             Op::UserEvent { u, .. } => !self.users.contains(u),
             Op::WaitForUser { q, u } => queue(q) && self.users.contains(u),

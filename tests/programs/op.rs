@@ -11,215 +11,61 @@ pub type Ctx = usize;
 /// One step of a program.
 #[derive(Clone, PartialEq)]
 pub enum Op {
-    Queue {
-        q: Id,
-        urgency: i32,
-        at: Ctx,
-    },
-    /// Use of the default queue of a context.
-    Default {
-        q: Id,
-        at: Ctx,
-    },
-    Fork {
-        q: Id,
-        from: Id,
-    },
-    DropQueue {
-        q: Id,
-    },
-    MakeCurrent {
-        q: Id,
-    },
-    /// Call of a verb of the context, inside scopes from the outermost to the innermost. `before` is current outside of
-    /// them.
-    Within {
-        before: Option<Id>,
-        scopes: Vec<Scope>,
-        op: Box<Op>,
-    },
-    Array {
-        a: Id,
-        by: Maker,
-        ty: Ty,
-        len: usize,
-        contents: Contents,
-    },
-    /// Creation of an array of two dimensions whose memory may be larger than its shape.
-    Table {
-        a: Id,
-        by: Maker,
-        frame: Frame,
-        zeros: bool,
-    },
-    DropArray {
-        a: Id,
-    },
-    Fill {
-        q: Id,
-        dst: Part,
-        value: u32,
-    },
-    Upload {
-        q: Id,
-        dst: Part,
-        seed: u32,
-    },
-    Copy {
-        q: Id,
-        src: Part,
-        dst: Part,
-    },
-    CopyRegion {
-        q: Id,
-        src: Pick,
-        dst: Pick,
-    },
-    UploadRegion {
-        q: Id,
-        dst: Pick,
-        seed: u32,
-    },
-    FillRows {
-        q: Id,
-        dst: Rows,
-        value: u32,
-    },
-    UploadRows {
-        q: Id,
-        dst: Rows,
-        seed: u32,
-    },
-    CopyRows {
-        q: Id,
-        src: Rows,
-        dst: Rows,
-    },
-    ReadRows {
-        q: Id,
-        r: Id,
-        src: Rows,
-    },
-    /// Encoding of wgpu commands: a copy, or a clear if there is no source.
-    Encode {
-        q: Id,
-        src: Option<Part>,
-        dst: Part,
-    },
-    Launch {
-        q: Id,
-        kernel: Kernel,
-        how: How,
-    },
-    Read {
-        q: Id,
-        r: Id,
-        src: Part,
-    },
-    ReadRegion {
-        q: Id,
-        r: Id,
-        src: Pick,
-    },
-    WaitRead {
-        r: Id,
-        how: Wait,
-    },
-    DropRead {
-        r: Id,
-    },
-    /// Creation of a pinned array to upload from.
-    Pin {
-        p: Id,
-        len: usize,
-    },
-    WritePinned {
-        p: Id,
-        seed: u32,
-    },
-    UploadPinned {
-        q: Id,
-        p: Id,
-        start: usize,
-        dst: Part,
-    },
-    /// Creation of a pinned array to download to.
-    PinBack {
-        d: Id,
-        len: usize,
-    },
-    Download {
-        q: Id,
-        src: Part,
-        d: Id,
-    },
-    ReadPinned {
-        d: Id,
-    },
-    /// A new marker.
-    Mark {
-        e: Id,
-        q: Id,
-    },
-    /// A second record of an existing event.
-    Record {
-        e: Id,
-        q: Id,
-    },
-    WaitFor {
-        q: Id,
-        events: Vec<Id>,
-    },
-    WaitForQueue {
-        q: Id,
-        other: Id,
-    },
-    Join {
-        q: Id,
-        other: Id,
-    },
-    WaitEvent {
-        e: Id,
-        how: Wait,
-    },
-    UserEvent {
-        u: Id,
-        at: Ctx,
-    },
-    WaitForUser {
-        q: Id,
-        u: Id,
-    },
-    Signal {
-        u: Id,
-    },
-    Callback {
-        q: Id,
-    },
-    Flush {
-        q: Id,
-    },
-    Finish {
-        q: Id,
-        how: Wait,
-    },
-    /// A wait for all queues of a context.
-    Synchronize {
-        at: Ctx,
-        how: Wait,
-    },
-    MapRead {
-        m: Id,
-        part: Part,
-    },
-    MapWrite {
-        m: Id,
-        part: Part,
-        seed: u32,
-    },
-    Unmap {
-        m: Id,
-    },
+    Queue { q: Id, urgency: i32, at: Ctx },
+    // Use of the default queue of a context.
+    Default { q: Id, at: Ctx },
+    Fork { q: Id, from: Id },
+    DropQueue { q: Id },
+    MakeCurrent { q: Id },
+    // Call of a verb of the context, inside scopes from the outermost to the innermost. `before` is current outside of
+    // them.
+    Within { before: Option<Id>, scopes: Vec<Scope>, op: Box<Op> },
+    Array { a: Id, by: Maker, ty: Ty, len: usize, contents: Contents },
+    // Creation of an array of two dimensions whose memory may be larger than its shape.
+    Table { a: Id, by: Maker, frame: Frame, zeros: bool },
+    DropArray { a: Id },
+    Fill { q: Id, dst: Part, value: u32 },
+    Upload { q: Id, dst: Part, seed: u32 },
+    Copy { q: Id, src: Part, dst: Part },
+    CopyRegion { q: Id, src: Pick, dst: Pick },
+    UploadRegion { q: Id, dst: Pick, seed: u32 },
+    FillRows { q: Id, dst: Rows, value: u32 },
+    UploadRows { q: Id, dst: Rows, seed: u32 },
+    CopyRows { q: Id, src: Rows, dst: Rows },
+    ReadRows { q: Id, r: Id, src: Rows },
+    // Encoding of wgpu commands: a copy, or a clear if there is no source.
+    Encode { q: Id, src: Option<Part>, dst: Part },
+    Launch { q: Id, kernel: Kernel, how: How },
+    Read { q: Id, r: Id, src: Part },
+    ReadRegion { q: Id, r: Id, src: Pick },
+    WaitRead { r: Id, how: Wait },
+    DropRead { r: Id },
+    // Creation of a pinned array to upload from.
+    Pin { p: Id, len: usize },
+    WritePinned { p: Id, seed: u32 },
+    UploadPinned { q: Id, p: Id, start: usize, dst: Part },
+    // Creation of a pinned array to download to.
+    PinBack { d: Id, len: usize },
+    Download { q: Id, src: Part, d: Id },
+    ReadPinned { d: Id },
+    // A new marker.
+    Mark { e: Id, q: Id },
+    // A second record of an existing event.
+    Record { e: Id, q: Id },
+    WaitFor { q: Id, events: Vec<Id> },
+    WaitForQueue { q: Id, other: Id },
+    WaitEvent { e: Id, how: Wait },
+    UserEvent { u: Id, at: Ctx },
+    WaitForUser { q: Id, u: Id },
+    Signal { u: Id },
+    Callback { q: Id },
+    Flush { q: Id },
+    Finish { q: Id, how: Wait },
+    // A wait for all queues of a context.
+    Synchronize { at: Ctx, how: Wait },
+    MapRead { m: Id, part: Part },
+    MapWrite { m: Id, part: Part, seed: u32 },
+    Unmap { m: Id },
     Trim,
 }
 

@@ -139,7 +139,6 @@ impl fmt::Debug for Op {
             Op::Record { e, q } => write!(f, "e{e}.record(q{q})"),
             Op::WaitFor { q, events } => write!(f, "q{q}.wait_for(e{events:?})"),
             Op::WaitForQueue { q, other } => write!(f, "q{q}.wait_for(q{other})"),
-            Op::Join { q, other } => write!(f, "q{q}.join(q{other})"),
             Op::WaitEvent { e, how } => write!(f, "e{e}.{how:?}"),
             Op::UserEvent { u, at } => write!(f, "u{u} = ctx{at}.user_event()"),
             Op::WaitForUser { q, u } => write!(f, "q{q}.wait_for(u{u})"),

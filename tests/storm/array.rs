@@ -3,7 +3,6 @@
 use super::shared::Lane;
 use fastrand::Rng;
 use fencepost::prelude::*;
-use fencepost::{Policy, Result};
 use std::ops::Range;
 
 /// An array that one thread at a time uses.

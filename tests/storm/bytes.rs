@@ -163,7 +163,7 @@ impl Worker<'_> {
         let grid = Grid::threads([range.len()]);
         let kind = self.rng.u32(..3);
         if kind == 0 {
-            lane.queue.launch(&home.iota()?, grid, Iota { start: a, step: b, out: &mut y })?;
+            lane.queue.launch(&home.ctx.kernel::<Iota>()?, grid, Iota { start: a, step: b, out: &mut y })?;
             self.arrays[to].change(range, |i, _| a.wrapping_add(b.wrapping_mul(i as u32)));
             self.used(to, &lane, Access::Write);
             return Ok(());
@@ -176,7 +176,7 @@ impl Worker<'_> {
             None => (home.constants.clone(), home.words.clone()),
         };
         if kind == 1 {
-            lane.queue.launch(&home.mix()?, grid, Mix { a, b, x: &x, y: &mut y })?;
+            lane.queue.launch(&home.ctx.kernel::<Mix>()?, grid, Mix { a, b, x: &x, y: &mut y })?;
         } else {
             lane.queue.launch_dyn(&home.mixed()?, grid, args![a = a, b = b, x = &x, y = &mut y])?;
         }

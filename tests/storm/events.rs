@@ -4,7 +4,6 @@ use super::helper_threads::Order;
 use super::waits::{Done, Way, Wrong};
 use super::worker::Worker;
 use fencepost::prelude::*;
-use fencepost::{ErrorDetail, UserEvent};
 use std::thread;
 use std::time::Duration;
 
@@ -77,12 +76,7 @@ impl Worker<'_> {
     pub fn wait_on_device(&mut self) -> Done {
         let lane = self.some_lane();
         if self.rng.u32(..3) == 0 || self.events.is_empty() {
-            let other = self.some_lane();
-            match self.rng.bool() {
-                true => lane.queue.wait_for(&other.queue)?,
-                false => lane.queue.wait_for(&other.queue)?,
-            }
-            return Ok(());
+            return Ok(lane.queue.wait_for(&self.some_lane().queue)?);
         }
         let from = self.rng.usize(..self.events.len());
         let events: Vec<&Event> = self.events[from..].iter().map(|kept| &kept.event).take(4).collect();

@@ -1,10 +1,8 @@
 //! The steps in which a thread's own queue fails and works again after its error is taken.
 
-use super::helper_threads::Order;
 use super::waits::{Done, Way, Wrong, compare};
 use super::worker::Worker;
 use fencepost::prelude::*;
-use fencepost::{Error, ErrorDetail, Result};
 use std::panic::resume_unwind;
 use std::time::Duration;
 
@@ -53,8 +51,7 @@ impl Worker<'_> {
         queue.wait_for(&event.event())?;
         if self.rng.bool() {
             let after = Duration::from_micros(self.rng.u64(..1000));
-            let order = Order { event, after, abandon: true };
-            self.keeper.send(order).expect("the keeper outlives all threads");
+            self.order_signal(event, after, true);
         }
         Ok(())
     }

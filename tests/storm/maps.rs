@@ -7,18 +7,12 @@ use fencepost::ErrorDetail;
 impl Worker<'_> {
     /// Maps a part of an array, and compares its elements.
     pub fn map_read(&mut self) -> Done {
-        match self.some_array(|owned| !owned.part) {
-            Some(at) => self.map_read_of(at),
-            None => Ok(()),
-        }
+        self.some_array(|owned| !owned.part).map_or(Ok(()), |at| self.map_read_of(at))
     }
 
     /// Maps a part of an array, compares its elements, and changes them.
     pub fn map_write(&mut self) -> Done {
-        match self.some_array(|owned| !owned.part) {
-            Some(at) => self.map_write_of(at),
-            None => Ok(()),
-        }
+        self.some_array(|owned| !owned.part).map_or(Ok(()), |at| self.map_write_of(at))
     }
 
     pub fn map_read_of(&mut self, at: usize) -> Done {

@@ -1,7 +1,7 @@
 //! Runs the storm of one seed under a watchdog.
 
 use super::common::subject::Place;
-use super::common::watchdog::{Ended, within};
+use super::common::watchdog::{Ended, text, within};
 use super::contexts::Watches;
 use super::end;
 use super::helper_threads::{Order, drive, keep};
@@ -86,11 +86,4 @@ fn threads(shared: &Shared, keeper: Sender<Order>) -> Done {
         let failed: Vec<String> = ended.filter_map(Result::err).collect();
         if failed.is_empty() { Ok(()) } else { Err(Wrong(failed.join("\n"))) }
     })
-}
-
-fn text(panic: &(dyn Any + Send)) -> String {
-    let known = panic.downcast_ref::<String>().cloned();
-    known
-        .or_else(|| panic.downcast_ref::<&str>().map(|&text| text.to_owned()))
-        .unwrap_or_else(|| "a panic".into())
 }

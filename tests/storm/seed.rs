@@ -41,11 +41,9 @@ pub struct HomeOf {
 /// Device of a context.
 #[derive(Clone, Copy)]
 pub enum Device {
-    /// The adapter of the place. `shared` allows memory that the device shares with the host.
-    Adapter {
-        shared: bool,
-    },
-    /// An adopted wgpu device of the caller; the context has no threads.
+    // The adapter of the place. `shared` allows memory that the device shares with the host.
+    Adapter { shared: bool },
+    // An adopted wgpu device of the caller; the context has no threads.
     Adopted,
     Cpu(SimulatorOptions, CpuFaults),
 }

@@ -1,12 +1,11 @@
 //! Objects that all threads of a storm share.
 
-use super::common::kernels::{Iota, Mix, mixed};
+use super::common::kernels::mix_by_text;
 use super::contexts::{self, Watches};
 use super::handover::Handover;
 use super::progress::Progress;
 use super::seed::Drawn;
 use fencepost::prelude::*;
-use fencepost::{DynKernel, HostBuffer, Kernel, Priority, QueueOptions, Result, builtin_shader};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 
@@ -24,9 +23,7 @@ pub struct Home {
     pub words: Vec<u32>,
     /// One array, of which each thread has a part.
     pub parts: DeviceArray<u32>,
-    mix: OnceLock<Kernel<Mix<'static>>>,
     mixed: OnceLock<DynKernel>,
-    iota: OnceLock<Kernel<Iota<'static>>>,
 }
 
 /// A queue with an identifier.
@@ -90,47 +87,15 @@ impl Home {
         let home = &drawn.homes[at];
         let policy = home.policy;
         let threads = home.device.threads();
-        let mix = OnceLock::new();
-        let mixed = OnceLock::new();
-        let iota = OnceLock::new();
-        Ok(Self { ctx, policy, threads, constants, words, parts, mix, mixed, iota })
+        Ok(Self { ctx, policy, threads, constants, words, parts, mixed: OnceLock::new() })
     }
 
-    pub fn mix(&self) -> Result<Kernel<Mix<'static>>> {
-        made(&self.mix, || self.ctx.kernel::<Mix>())
-    }
-
-    /// Returns the same kernel, whose arguments are checked at each launch.
+    /// Returns the kernel of [`mix_by_text`]. Two threads may make it at the same time.
     pub fn mixed(&self) -> Result<DynKernel> {
-        made(&self.mixed, || {
-            if self.ctx.wgpu().is_none() {
-                self.ctx.host_kernel("mix", Arc::new(mix))?;
-            }
-            self.ctx.kernel_from(builtin_shader("mix.wgsl").expect("it is built in"), "mix")
-        })
+        if let Some(kernel) = self.mixed.get() {
+            return Ok(kernel.clone());
+        }
+        let kernel = mix_by_text(&self.ctx)?;
+        Ok(self.mixed.get_or_init(|| kernel).clone())
     }
-
-    pub fn iota(&self) -> Result<Kernel<Iota<'static>>> {
-        made(&self.iota, || self.ctx.kernel::<Iota>())
-    }
-}
-
-/// Computes the result of the shader, for contexts that run kernels on the host.
-fn mix(_: [u32; 3], _: [u32; 3], params: &[u8], buffers: &mut [HostBuffer<'_>]) {
-    let [a, b] = bytemuck::pod_read_unaligned::<[u32; 2]>(&params[..8]);
-    let [x, y] = buffers else { panic!("bug: mix has two buffers") };
-    for (x, y) in x.bytes().chunks_exact(4).zip(y.bytes_mut().chunks_exact_mut(4)) {
-        let word = |bytes: &[u8]| bytemuck::pod_read_unaligned::<u32>(bytes);
-        let after = mixed(word(y), a, word(x), b);
-        y.copy_from_slice(&after.to_ne_bytes());
-    }
-}
-
-/// Returns the kernel of a cell, and makes it if necessary. Two threads may make it at the same time.
-fn made<K: Clone>(cell: &OnceLock<K>, make: impl FnOnce() -> Result<K>) -> Result<K> {
-    if let Some(kernel) = cell.get() {
-        return Ok(kernel.clone());
-    }
-    let kernel = make()?;
-    Ok(cell.get_or_init(|| kernel).clone())
 }

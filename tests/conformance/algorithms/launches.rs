@@ -4,9 +4,8 @@
 //! `FENCEPOST_LAUNCHES=write cargo test --test conformance a01_each_verb_has` writes the file.
 
 use super::verb_table::{Arrays, table};
-use crate::common::{Case, Needs, Subject, case};
-use fencepost::ErrorDetail;
-use fencepost::algorithms::prelude::*;
+use super::*;
+use crate::common::Needs;
 use std::fmt::Write as _;
 use std::fs;
 
@@ -62,9 +61,8 @@ fn refused(s: &Subject) {
     for n in [100, 20_000] {
         let x = queue.full([n], 1_u32).unwrap();
         let own = || x.slice(0..1).unwrap();
-        let verb_refuses = |refused: fencepost::Result<()>| {
-            let error = refused.unwrap_err();
-            assert!(matches!(error.detail(), ErrorDetail::Aliased { .. }), "{error}");
+        let verb_refuses = |refused: Result<()>| {
+            assert_refused!(refused, Aliased);
         };
         let (graph, ()) = queue
             .capture(|c| {

@@ -1,9 +1,7 @@
 //! A01, Q16: verbs that find no scratch memory, or no room in the backlog.
 
-use crate::common::{Case, Subject, case, dump};
-use fencepost::algorithms::prelude::*;
-use fencepost::prelude::*;
-use fencepost::{BacklogLimit, ErrorDetail};
+use super::*;
+use fencepost::BacklogLimit;
 
 pub fn cases() -> Vec<Case> {
     let found = case("a01_a_verb_without_memory_enqueues_nothing", refused);
@@ -29,7 +27,7 @@ struct Arrays {
     places: DeviceArray<u32>,
 }
 
-type Verb = fn(&CommandQueue, &mut Arrays) -> fencepost::Result<()>;
+type Verb = fn(&CommandQueue, &mut Arrays) -> Result<()>;
 
 const VERBS: &[(&str, Verb)] = &[
     ("sum", |queue, a| queue.sum(&a.x, &mut a.one)),
@@ -179,12 +177,8 @@ fn named(s: &Subject) {
 }
 
 /// A verb with an empty array, three other arrays, and an array of one element.
-type EmptyVerb = fn(
-    &CommandQueue,
-    &DeviceArray<u32>,
-    &mut [DeviceArray<u32>; 3],
-    &mut DeviceArray<u32>,
-) -> fencepost::Result<()>;
+type EmptyVerb =
+    fn(&CommandQueue, &DeviceArray<u32>, &mut [DeviceArray<u32>; 3], &mut DeviceArray<u32>) -> Result<()>;
 
 const WITHOUT_ELEMENTS: &[(&str, EmptyVerb)] = &[
     ("sum", |queue, x, _, one| queue.sum(x, one)),

@@ -1,13 +1,7 @@
 //! A01, A19: scans and reductions with an operation from user code that is not commutative.
 
-use super::{check_of_failed, few_lengths};
-use crate::common::full::large;
-use crate::common::{Case, Subject, case};
+use super::*;
 use fencepost::algorithms::Combinable;
-use fencepost::algorithms::prelude::*;
-use fencepost::prelude::*;
-use fencepost_oracles as host;
-use std::fmt::Debug;
 
 pub fn cases() -> Vec<Case> {
     vec![
@@ -280,8 +274,7 @@ fn refused(s: &Subject) {
             queue.reduce(x.segments(&offsets), operation, &mut one),
             queue.reduce_by_key(&x, &x, operation, &mut keys.0, &mut keys.1, &mut one),
         ] {
-            let error = error.unwrap_err();
-            assert!(matches!(error.detail(), ErrorDetail::Kernel { .. }), "{error}");
+            let error = assert_refused!(error, Kernel);
             assert!(error.to_string().starts_with(message), "{expression}: {error}");
         }
         for array in [&out, &keys.0, &keys.1] {
@@ -289,8 +282,7 @@ fn refused(s: &Subject) {
         }
         assert_eq!(queue.read(&one).wait().unwrap(), [7], "{expression}");
     }
-    let error = queue.reduce(&x, compose(), &mut x.slice(64..65).unwrap()).unwrap_err();
-    assert!(matches!(error.detail(), ErrorDetail::Aliased { .. }), "{error}");
+    let error = assert_refused!(queue.reduce(&x, compose(), &mut x.slice(64..65).unwrap()), Aliased);
     assert!(error.to_string().contains("`reduce`"), "{error}");
     // A built-in operation gives the result of the verb of the same name.
     queue.reduce(&x, Operation::Sum, &mut one).unwrap();

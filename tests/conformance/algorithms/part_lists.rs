@@ -1,11 +1,8 @@
 //! A17: sorts, selections, totals and reductions without NaNs on parts of arrays.
 
 use super::parts::counts;
-use crate::common::full::large;
-use crate::common::{Case, Subject, case};
+use super::*;
 use fencepost::algorithms::Prefix;
-use fencepost::prelude::*;
-use fencepost_oracles::{self as host, Nan};
 
 pub fn cases() -> Vec<Case> {
     vec![
@@ -15,9 +12,6 @@ pub fn cases() -> Vec<Case> {
         case("a17_a_reduction_of_a_part_leaves_nans_out", without_nans),
     ]
 }
-
-/// Initial value of result arrays.
-const BEFORE: u32 = 0x5A5A_5A5A;
 
 /// Lists lengths: some that need one launch, and some with several shares.
 fn lengths() -> Vec<usize> {

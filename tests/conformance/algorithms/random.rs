@@ -1,12 +1,7 @@
 //! A01, A16: verbs that fill arrays with random numbers.
 
-use crate::common::full::large;
-use crate::common::{Case, Subject, case};
-use fencepost::algorithms::prelude::*;
-use fencepost::algorithms::{Distribution, Reducible};
-use fencepost::prelude::*;
-use fencepost::{ErrorDetail, Shape};
-use fencepost_oracles as host;
+use super::*;
+use fencepost::algorithms::Distribution;
 
 pub fn cases() -> Vec<Case> {
     vec![
@@ -51,7 +46,7 @@ fn both<T: Reducible>(
 }
 
 fn exact(s: &Subject) {
-    fn equal<T: Reducible + std::fmt::Debug>(
+    fn equal<T: Reducible + Debug>(
         queue: &CommandQueue,
         places: Vec<(usize, u64)>,
         distribution: impl Distribution<T>,
@@ -61,7 +56,7 @@ fn exact(s: &Subject) {
             assert_eq!(found, expected, "{place:?}");
         }
     }
-    fn same<T: Reducible + std::fmt::Debug>(queue: &CommandQueue, distribution: impl Distribution<T>) {
+    fn same<T: Reducible + Debug>(queue: &CommandQueue, distribution: impl Distribution<T>) {
         equal(queue, places(), distribution);
     }
     let queue = s.ctx().queue("q");
@@ -175,22 +170,19 @@ fn refused(s: &Subject) {
         queue.fill_random(&mut numbers, generator, Choice { probability: f64::NAN }),
     ];
     for result in results {
-        let error = result.unwrap_err();
-        assert!(matches!(error.detail(), ErrorDetail::Value { .. }), "{error}");
+        let error = assert_refused!(result, Value);
         assert!(error.to_string().contains("` in `fill_random` is "), "{error}");
     }
     let mut foreign = s.ctx().queue("other").full([10], 4_u32).unwrap();
-    let error = queue.fill_random(&mut foreign, generator, Words).unwrap_err();
-    assert!(matches!(error.detail(), ErrorDetail::ForeignContext { .. }), "{error}");
+    assert_refused!(queue.fill_random(&mut foreign, generator, Words), ForeignContext);
     let mut padded = queue.zeros::<u32, 1>(Shape::padded([10], [12])).unwrap();
-    let error = queue.fill_random(&mut padded, generator, Words).unwrap_err();
-    assert!(matches!(error.detail(), ErrorDetail::Padding { .. }), "{error}");
+    assert_refused!(queue.fill_random(&mut padded, generator, Words), Padding);
     assert_eq!(queue.read(&floats).wait().unwrap(), [1.5; 10]);
     assert_eq!(queue.read(&numbers).wait().unwrap(), [7; 10]);
 }
 
 /// Enqueues each distribution. The results go to six parts of an array, with guard elements between them.
-fn enqueue(queue: &CommandQueue, out: &DeviceArray<u32>) -> fencepost::Result<()> {
+fn enqueue(queue: &CommandQueue, out: &DeviceArray<u32>) -> Result<()> {
     let part = |at: usize| out.slice(128 * at..128 * at + 99);
     let generator = Philox::seed(5).position(2);
     queue.fill_random(&mut part(0)?, generator, Words)?;
@@ -237,6 +229,6 @@ fn shuffled(s: &Subject) {
         sorted.sort();
         assert!(sorted.into_iter().eq(0..len as u32), "{len} numbers");
     }
-    let verbs: [super::Verb; 1] = [|queue, _, out| queue.random_permutation(out, Philox::seed(1))];
-    super::enqueue_nothing_with_a_hazard(s, 100, &verbs);
+    let verbs: [Verb; 1] = [|queue, _, out| queue.random_permutation(out, Philox::seed(1))];
+    enqueue_nothing_with_a_hazard(s, 100, &verbs);
 }

@@ -1,24 +1,14 @@
 //! A01, A08: scans.
 
-use super::lengths;
-use crate::common::full::large;
-use crate::common::{Case, Subject, case};
-use fencepost::Shape;
-use fencepost::algorithms::Reducible;
-use fencepost::prelude::*;
-use fencepost_oracles as host;
-use std::fmt::Debug;
+use super::*;
 
 pub fn cases() -> Vec<Case> {
     vec![
         case("a01_a_refused_scan_enqueues_nothing", refused),
-        case("a01_a_scan_with_a_hazard_enqueues_nothing", hazard),
-        case("a01_a_scan_in_a_graph_equals_that_of_a_queue", in_a_graph),
         case("a08_scans_of_integers_are_exact", integers),
         case("a08_scans_of_floats_are_within_their_bounds", floats),
         case("a08_the_smallest_and_largest_numbers_so_far_are_exact_and_keep_nans", extremes),
         case("a08_a_scan_of_no_elements_has_the_initial_value_as_its_total", none),
-        case("a08_a_scan_writes_its_results_alone", guards),
     ]
 }
 
@@ -57,8 +47,7 @@ fn integers(s: &Subject) {
     for (at, len) in lengths().into_iter().enumerate() {
         // With odd factors, the product does not become 0.
         let list: Vec<u32> = (0..len).map(|_| rng.u32(..) | 1).collect();
-        let operations = if large() || len < 1000 { &ALL[..] } else { &ALL[at % 4..][..1] };
-        for &operation in operations {
+        for &operation in if len < 1000 { &ALL[..] } else { some(&ALL, at) } {
             match at % 2 {
                 0 => of::<u32>(&queue, &list, operation),
                 _ => of::<i32>(&queue, bytemuck::cast_slice(&list), operation),
@@ -149,86 +138,17 @@ fn refused(s: &Subject) {
         let x = queue.full([len], 1_u32).unwrap();
         let mut out = queue.full([len], 7_u32).unwrap();
         let scan = Scan::inclusive(Operation::Sum);
-        let error = queue.scan(&x, &mut queue.zeros([len + 1]).unwrap(), scan).unwrap_err();
-        assert!(matches!(error.detail(), ErrorDetail::Shape { .. }), "{error}");
+        assert_refused!(queue.scan(&x, &mut queue.zeros([len + 1]).unwrap(), scan), Shape);
         let mut two = queue.zeros([2]).unwrap();
-        let error = queue.scan_and_total(&x, &mut out, &mut two, scan).unwrap_err();
-        assert!(matches!(error.detail(), ErrorDetail::Shape { .. }), "{error}");
-        let error = queue.scan(&x, &mut x.clone(), scan).unwrap_err();
-        assert!(matches!(error.detail(), ErrorDetail::Aliased { .. }), "{error}");
+        assert_refused!(queue.scan_and_total(&x, &mut out, &mut two, scan), Shape);
+        assert_refused!(queue.scan(&x, &mut x.clone(), scan), Aliased);
         let mut first = out.slice(0..1).unwrap();
-        let error = queue.scan_and_total(&x, &mut out, &mut first, scan).unwrap_err();
-        assert!(matches!(error.detail(), ErrorDetail::Aliased { .. }), "{error}");
-        let error = queue.scan_in_place(&mut other.zeros::<u32, 1>([len]).unwrap(), scan).unwrap_err();
-        assert!(matches!(error.detail(), ErrorDetail::ForeignContext { .. }), "{error}");
+        assert_refused!(queue.scan_and_total(&x, &mut out, &mut first, scan), Aliased);
+        let mut foreign = other.zeros::<u32, 1>([len]).unwrap();
+        assert_refused!(queue.scan_in_place(&mut foreign, scan), ForeignContext);
         assert_eq!(queue.read(&out).wait().unwrap(), vec![7; len]);
         assert_eq!(queue.read(&x).wait().unwrap(), vec![1; len]);
     }
     let mut padded = queue.zeros::<u32, 2>(Shape::padded([4, 5], [4, 8])).unwrap();
-    let error = queue.scan_in_place(&mut padded, Scan::exclusive(Operation::Product)).unwrap_err();
-    assert!(matches!(error.detail(), ErrorDetail::Padding { .. }), "{error}");
-}
-
-fn in_a_graph(s: &Subject) {
-    let queue = s.ctx().queue("q");
-    for shape in [[7, 100], [3, 16_400]] {
-        let len: usize = shape.iter().product();
-        let mut x = queue.zeros::<i32, 1>([len]).unwrap();
-        let view = x.reshape(shape).unwrap();
-        let mut out = queue.zeros(shape).unwrap();
-        let mut own = queue.zeros(shape).unwrap();
-        let (graph, ()) = queue
-            .capture(|c| {
-                c.scan(&view, &mut out, Scan::inclusive(Operation::Sum))?;
-                c.copy(&view, &mut own)?;
-                c.scan_in_place(&mut own, Scan::exclusive(Operation::Smallest).reversed())
-            })
-            .unwrap();
-        for round in 0..3 {
-            let list: Vec<i32> = (0..len as i32).map(|i| (i ^ round).wrapping_mul(-1_640_531_527)).collect();
-            queue.upload(&list, &mut x).unwrap();
-            queue.replay(&graph).unwrap();
-            let found = (queue.read(&out).wait().unwrap(), queue.read(&own).wait().unwrap());
-            let eager = results(&queue, &x, Scan::inclusive(Operation::Sum)).0;
-            assert!(found.0 == eager, "{shape:?}, round {round}");
-            assert!(found.1 == host::scan(&list, Scan::exclusive(Operation::Smallest).reversed()));
-        }
-    }
-}
-
-fn guards(s: &Subject) {
-    let queue = s.ctx().queue("q");
-    for len in [300, 16_385] {
-        let list: Vec<i32> = (0..len as i32).map(|i| i * 7 - 40).collect();
-        let mut around = [vec![9; 64], list.clone(), vec![9; 64]].concat();
-        let all = queue.array(&around).unwrap();
-        let x = all.slice(64..64 + len).unwrap();
-        let out = queue.full([128 + len], 5_i32).unwrap();
-        let scan = Scan::exclusive(Operation::Sum).from(-3);
-        for scan in [scan.reversed(), scan] {
-            queue.scan(&x, &mut out.slice(64..64 + len).unwrap(), scan).unwrap();
-            let expected = [vec![5; 64], host::scan(&list, scan), vec![5; 64]].concat();
-            assert!(queue.read(&out).wait().unwrap() == expected, "{scan:?} of {len} elements");
-            assert!(queue.read(&all).wait().unwrap() == around, "the input stays");
-        }
-        let scan = scan.reversed();
-        queue.scan_in_place(&mut all.slice(64..64 + len).unwrap(), scan).unwrap();
-        around[64..64 + len].copy_from_slice(&host::scan(&list, scan));
-        assert!(queue.read(&all).wait().unwrap() == around, "{len} elements in place");
-    }
-}
-
-fn hazard(s: &Subject) {
-    let verbs: [super::Verb; 3] = [
-        |queue, x, out| queue.scan(x, out, Scan::inclusive(Operation::Sum)),
-        |queue, _, out| queue.scan_in_place(out, Scan::inclusive(Operation::Sum)),
-        |queue, x, out| {
-            let n = x.len() - 1;
-            let mut sums = out.slice(0..n)?;
-            let mut total = out.slice(n..n + 1)?;
-            queue.scan_and_total(&x.slice(0..n)?, &mut sums, &mut total, Scan::exclusive(Operation::Sum))
-        },
-    ];
-    super::enqueue_nothing_with_a_hazard(s, 20_481, &verbs);
-    super::enqueue_nothing_with_a_hazard(s, 129, &verbs);
+    assert_refused!(queue.scan_in_place(&mut padded, Scan::exclusive(Operation::Product)), Padding);
 }

@@ -1,10 +1,6 @@
 //! A01, A11: scans of segments.
 
-use super::{check_of_failed, few_lengths};
-use crate::common::{Case, Subject, case};
-use fencepost::algorithms::Reducible;
-use fencepost::prelude::*;
-use fencepost_oracles as host;
+use super::*;
 
 pub fn cases() -> Vec<Case> {
     vec![
@@ -15,15 +11,10 @@ pub fn cases() -> Vec<Case> {
 }
 
 /// Returns the results of a queue, and checks that the elements around them are unchanged.
-fn found<T: Reducible + PartialEq>(queue: &CommandQueue, x: &[T], offsets: &[u32], scan: Scan<T>) -> Vec<T> {
-    let all = queue.full([x.len() + 128], T::ONE).unwrap();
-    let mut out = all.slice(64..64 + x.len()).unwrap();
-    let x = queue.array(x).unwrap();
+fn found<T: Reducible + Debug>(queue: &CommandQueue, x: &[T], offsets: &[u32], scan: Scan<T>) -> Vec<T> {
+    let array = queue.array(x).unwrap();
     let offsets = queue.array(offsets).unwrap();
-    queue.scan(x.segments(&offsets), &mut out, scan).unwrap();
-    let list = queue.read(&all).wait().unwrap();
-    assert!(list[..64].iter().chain(&list[64 + x.len()..]).all(|&word| word == T::ONE), "{}", x.len());
-    list[64..64 + x.len()].to_vec()
+    guarded(queue, x.len(), |out| queue.scan(array.segments(&offsets), out, scan))
 }
 
 /// Returns offsets; some are equal. Some elements may be before the first offset or after the last.
@@ -85,22 +76,17 @@ fn refused(s: &Subject) {
         let x = queue.full([len], 1_u32).unwrap();
         let offsets = queue.array(&[0_u32, 50, 100]).unwrap();
         let mut out = queue.full([len], 7_u32).unwrap();
-        let error = queue.scan(x.segments(&offsets), &mut queue.zeros([3]).unwrap(), scan).unwrap_err();
-        assert!(matches!(error.detail(), ErrorDetail::Shape { .. }), "{error}");
-        let error = queue.scan(x.segments(&offsets), &mut x.clone(), scan).unwrap_err();
-        assert!(matches!(error.detail(), ErrorDetail::Aliased { .. }), "{error}");
+        assert_refused!(queue.scan(x.segments(&offsets), &mut queue.zeros([3]).unwrap(), scan), Shape);
+        assert_refused!(queue.scan(x.segments(&offsets), &mut x.clone(), scan), Aliased);
         let error = queue.scan(x.segments(&out.slice(0..3).unwrap()), &mut out, scan).unwrap_err();
         assert!(error.to_string().contains("`offsets`"), "{error}");
         let foreign = other.zeros::<u32, 1>([len]).unwrap();
-        let error = queue.scan(foreign.segments(&offsets), &mut out, scan).unwrap_err();
-        assert!(matches!(error.detail(), ErrorDetail::ForeignContext { .. }), "{error}");
+        assert_refused!(queue.scan(foreign.segments(&offsets), &mut out, scan), ForeignContext);
         assert_eq!(queue.read(&x).wait().unwrap(), vec![1; len]);
         assert_eq!(queue.read(&offsets).wait().unwrap(), [0, 50, 100]);
         assert_eq!(queue.read(&out).wait().unwrap(), vec![7; len]);
     }
     check_of_failed(s, |ctx, queue| {
-        let x = ctx.zeros::<u32, 1>([0])?;
-        let offsets = ctx.zeros([1])?;
-        queue.scan(x.segments(&offsets), &mut ctx.zeros([0])?, scan)
+        queue.scan(ctx.zeros::<u32, 1>([0])?.segments(&ctx.zeros([1])?), &mut ctx.zeros([0])?, scan)
     });
 }

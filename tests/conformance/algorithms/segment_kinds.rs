@@ -1,19 +1,11 @@
 //! A01, A11: means, norms, comparisons with zero and places in segments.
 
-use super::segments::offsets;
-use super::{check_of_failed, few_lengths};
-use crate::common::full::large;
-use crate::common::{Case, Subject, case};
-use fencepost::Shape;
-use fencepost::algorithms::Reducible;
-use fencepost::algorithms::prelude::*;
-use fencepost::prelude::*;
-use fencepost_oracles::{self as host, Nan};
+use super::segments::{MEANS, offsets};
+use super::*;
 
 pub fn cases() -> Vec<Case> {
     vec![
         case("a01_a_refused_verb_of_segments_enqueues_nothing", refused),
-        case("a01_verbs_of_segments_in_a_graph_equal_those_of_a_queue", in_a_graph),
         case("a11_comparisons_with_zero_and_places_in_segments_are_exact", exact),
         case("a11_places_and_comparisons_in_segments_know_nans_and_zeros_of_both_signs", special),
         case("a11_means_and_norms_of_segments_are_within_their_bounds", bounds),
@@ -22,10 +14,8 @@ pub fn cases() -> Vec<Case> {
     ]
 }
 
-type ToWords<T> =
-    fn(&CommandQueue, &DeviceArray<T>, &DeviceArray<u32>, &mut DeviceArray<u32>) -> fencepost::Result<()>;
-type ToNumbers =
-    fn(&CommandQueue, &DeviceArray<f32>, &DeviceArray<u32>, &mut DeviceArray<f32>) -> fencepost::Result<()>;
+type ToWords<T> = fn(&CommandQueue, &DeviceArray<T>, &DeviceArray<u32>, &mut DeviceArray<u32>) -> Result<()>;
+type ToNumbers = fn(&CommandQueue, &DeviceArray<f32>, &DeviceArray<u32>, &mut DeviceArray<f32>) -> Result<()>;
 /// A verb with exact results, and its host function.
 type Exact<T> = (ToWords<T>, fn(&[T], &[u32]) -> Vec<u32>);
 
@@ -51,28 +41,13 @@ fn exact_verbs<T: Reducible>() -> [Exact<T>; 7] {
 const MEAN: ToNumbers = |q, x, offsets, out| q.mean(x.segments(offsets), out);
 const NORM: ToNumbers = |q, x, offsets, out| q.norm(x.segments(offsets), out);
 
-/// Returns the results of a verb, and checks that the elements around them are unchanged.
-fn found<R: Reducible + std::fmt::Debug>(
-    queue: &CommandQueue,
-    segments: usize,
-    verb: impl Fn(&mut DeviceArray<R>) -> fencepost::Result<()>,
-) -> Vec<R> {
-    let all = queue.full([segments + 128], R::ONE).unwrap();
-    verb(&mut all.slice(64..64 + segments).unwrap()).unwrap();
-    let mut list = queue.read(&all).wait().unwrap();
-    let after = list.split_off(64 + segments);
-    let results = list.split_off(64);
-    assert_eq!((list, after), (vec![R::ONE; 64], vec![R::ONE; 64]), "{segments} segments");
-    results
-}
-
 /// Compares the results of some of the verbs with the host's.
 fn check<T: Reducible>(queue: &CommandQueue, list: &[T], offsets: &[u32], verbs: &[usize]) {
     let x = queue.array(list).unwrap();
     let places = queue.array(offsets).unwrap();
     for &at in verbs {
         let (verb, of_host) = exact_verbs::<T>()[at];
-        let found = found(queue, offsets.len() - 1, |out| verb(queue, &x, &places, out));
+        let found = guarded(queue, offsets.len() - 1, |out| verb(queue, &x, &places, out));
         assert!(found == of_host(list, offsets), "verb {at} of {} elements", list.len());
     }
 }
@@ -81,9 +56,7 @@ fn exact(s: &Subject) {
     let queue = s.ctx().queue("q");
     let mut rng = fastrand::Rng::with_seed(601);
     for (at, len) in few_lengths().into_iter().enumerate() {
-        let means = [1, 4, 60, 6000, usize::MAX];
-        let means = if large() { &means[..] } else { &means[at % 5..][..1] };
-        for &mean in means {
+        for &mean in some(&MEANS, at) {
             let offsets = offsets(&mut rng, len, mean);
             // Few distinct values, so that several elements are equal and some are zero; then extreme values.
             let mut words: Vec<u32> = (0..len).map(|_| [0, 1, 2, 0x8000_0000][rng.usize(..4)]).collect();
@@ -123,12 +96,12 @@ fn special(s: &Subject) {
     let list = [1.0, f32::NAN, -0.0, 0.0, f32::NAN, -f32::NAN];
     let x = queue.array(&list).unwrap();
     let offsets = queue.array(&[0_u32, 2, 4, 6]).unwrap();
-    let words = |verb: ToWords<f32>| found(&queue, 3, |out| verb(&queue, &x, &offsets, out));
+    let words = |verb: ToWords<f32>| guarded(&queue, 3, |out| verb(&queue, &x, &offsets, out));
     assert_eq!(words(|q, x, offsets, out| q.argmin(x.segments(offsets), out)), [1, 0, 0]);
     let ignoring: ToWords<f32> = |q, x, offsets, out| q.argmin(x.segments(offsets).skip_nan(), out);
     assert_eq!(words(ignoring), [0, 0, 0]);
     assert_eq!(words(|q, x, offsets, out| q.count_nonzero(x.segments(offsets), out)), [2, 0, 2]);
-    let means = found(&queue, 3, |out| MEAN(&queue, &x, &offsets, out));
+    let means = guarded(&queue, 3, |out| MEAN(&queue, &x, &offsets, out));
     assert!(means[0].is_nan() && means[1] == 0.0 && means[2].is_nan(), "{means:?}");
 }
 
@@ -143,7 +116,7 @@ fn bounds(s: &Subject) {
         let x = queue.array(&list).unwrap();
         let places = queue.array(&offsets).unwrap();
         let results =
-            |verb: ToNumbers| found(&queue, offsets.len() - 1, |out| verb(&queue, &x, &places, out));
+            |verb: ToNumbers| guarded(&queue, offsets.len() - 1, |out| verb(&queue, &x, &places, out));
         let steps = len as f64 / 2_f64.powi(15);
         for ((ends, mean), norm) in offsets.windows(2).zip(results(MEAN)).zip(results(NORM)) {
             let segment = list[ends[0] as usize..ends[1] as usize].iter().map(|&x| f64::from(x));
@@ -169,9 +142,9 @@ fn bounds(s: &Subject) {
     let offsets = [0, 2, 3, 5, 7];
     let x = queue.array(&list).unwrap();
     let places = queue.array(&offsets).unwrap();
-    let means = found(&queue, 4, |out| MEAN(&queue, &x, &places, out));
+    let means = guarded(&queue, 4, |out| MEAN(&queue, &x, &places, out));
     assert_eq!(means, host::mean_segments(&list, &offsets));
-    let norms = found(&queue, 4, |out| NORM(&queue, &x, &places, out));
+    let norms = guarded(&queue, 4, |out| NORM(&queue, &x, &places, out));
     assert_eq!(norms, host::norm_segments(&list, &offsets));
 }
 
@@ -186,16 +159,16 @@ fn empty(s: &Subject) {
         let words = |at: usize| {
             let (verb, of_host) = exact_verbs::<f32>()[at];
             assert_eq!(of_host(list, offsets), vec![[0, 0, 1, u32::MAX, u32::MAX][at]; 2], "verb {at}");
-            found(&queue, 2, |out| verb(&queue, &x, &places, out))
+            guarded(&queue, 2, |out| verb(&queue, &x, &places, out))
         };
         assert_eq!([0, 1, 2, 3, 4].map(words), [0, 0, 1, u32::MAX, u32::MAX].map(|word| vec![word; 2]));
-        let means = found(&queue, 2, |out| MEAN(&queue, &x, &places, out));
+        let means = guarded(&queue, 2, |out| MEAN(&queue, &x, &places, out));
         assert!(means.iter().all(|mean| mean.is_nan()), "{means:?}");
-        assert_eq!(found(&queue, 2, |out| NORM(&queue, &x, &places, out)), [0.0; 2]);
+        assert_eq!(guarded(&queue, 2, |out| NORM(&queue, &x, &places, out)), [0.0; 2]);
     }
     let x = queue.array(&[4.0_f32, 2.0]).unwrap();
     let offsets = queue.array(&[1_u32]).unwrap();
-    assert_eq!(found(&queue, 0, |out| MEAN(&queue, &x, &offsets, out)), [0.0; 0]);
+    assert_eq!(guarded(&queue, 0, |out| MEAN(&queue, &x, &offsets, out)), [0.0; 0]);
 }
 
 fn wrong_offsets(s: &Subject) {
@@ -204,14 +177,14 @@ fn wrong_offsets(s: &Subject) {
         let words: Vec<u32> = (0..len as u32).map(|i| i * 7 % 1000).collect();
         // An offset past the last element counts as the end.
         check::<u32>(&queue, &words, &[5, 100, len as u32 + 1, u32::MAX, u32::MAX], &[0, 3]);
-        // The results of decreasing offsets are not specified, and `found` checks the elements around them.
+        // The results of decreasing offsets are not specified, and `guarded` checks the elements around them.
         let x = queue.array(&words).unwrap();
         for decreasing in [[u32::MAX, 200, 100, 0], [200, 100, u32::MAX, 7], [0, 250, 100, 299]] {
             let places = queue.array(&decreasing).unwrap();
             for (verb, _) in exact_verbs::<u32>() {
-                found(&queue, 3, |out| verb(&queue, &x, &places, out));
+                guarded(&queue, 3, |out| verb(&queue, &x, &places, out));
             }
-            found(&queue, 3, |out| MEAN(&queue, &x.cast_bits(), &places, out));
+            guarded(&queue, 3, |out| MEAN(&queue, &x.cast_bits(), &places, out));
         }
         assert_eq!(queue.read(&x).wait().unwrap(), words, "the input stays");
     }
@@ -228,17 +201,13 @@ fn refused(s: &Subject) {
             let error = verb(&queue, &x, &offsets, &mut queue.zeros([3]).unwrap()).unwrap_err();
             assert!(error.to_string().contains("`, argument `out`: array"), "{error}");
             for aliased in [x.slice(64..66).unwrap().cast_bits(), offsets.slice(0..2).unwrap()] {
-                let error = verb(&queue, &x, &offsets, &mut aliased.clone()).unwrap_err();
-                assert!(matches!(error.detail(), ErrorDetail::Aliased { .. }), "{error}");
+                assert_refused!(verb(&queue, &x, &offsets, &mut aliased.clone()), Aliased);
             }
-            let error = verb(&queue, &other.zeros([len]).unwrap(), &offsets, &mut out).unwrap_err();
-            assert!(matches!(error.detail(), ErrorDetail::ForeignContext { .. }), "{error}");
+            assert_refused!(verb(&queue, &other.zeros([len]).unwrap(), &offsets, &mut out), ForeignContext);
         }
         for verb in [MEAN, NORM] {
-            let error = verb(&queue, &x, &offsets, &mut queue.zeros([1]).unwrap()).unwrap_err();
-            assert!(matches!(error.detail(), ErrorDetail::Shape { .. }), "{error}");
-            let error = verb(&queue, &x, &offsets, &mut x.slice(64..66).unwrap()).unwrap_err();
-            assert!(matches!(error.detail(), ErrorDetail::Aliased { .. }), "{error}");
+            assert_refused!(verb(&queue, &x, &offsets, &mut queue.zeros([1]).unwrap()), Shape);
+            assert_refused!(verb(&queue, &x, &offsets, &mut x.slice(64..66).unwrap()), Aliased);
         }
         assert_eq!(queue.read(&x).wait().unwrap(), vec![1.0; len]);
         assert_eq!(queue.read(&offsets).wait().unwrap(), [0, 50, 100]);
@@ -247,56 +216,15 @@ fn refused(s: &Subject) {
     // A search without segments is refused like any other.
     let offsets = queue.zeros([1]).unwrap();
     let mut foreign = other.zeros([0]).unwrap();
-    let error = queue.argmin(queue.full([3], 1_u32).unwrap().segments(&offsets), &mut foreign);
-    let error = error.unwrap_err();
-    assert!(matches!(error.detail(), ErrorDetail::ForeignContext { .. }), "{error}");
+    let x = queue.full([3], 1_u32).unwrap();
+    assert_refused!(queue.argmin(x.segments(&offsets), &mut foreign), ForeignContext);
     check_of_failed(s, |ctx, queue| {
-        let x = ctx.full([3], 1.0_f32)?;
-        let offsets = ctx.zeros([1])?;
-        queue.mean(x.segments(&offsets), &mut ctx.zeros([0])?)
+        queue.mean(ctx.full([3], 1.0_f32)?.segments(&ctx.zeros([1])?), &mut ctx.zeros([0])?)
     });
     let padded = queue.zeros::<f32, 2>(Shape::padded([4, 5], [4, 8])).unwrap();
     let offsets = queue.zeros([2]).unwrap();
-    let errors = [
-        queue.argmax(padded.segments(&offsets), &mut queue.zeros([1]).unwrap()),
-        queue.any(padded.segments(&offsets), &mut queue.zeros([1]).unwrap()),
-        queue.norm(padded.segments(&offsets), &mut queue.zeros([1]).unwrap()),
-    ];
-    for error in errors.map(Result::unwrap_err) {
-        assert!(matches!(error.detail(), ErrorDetail::Padding { .. }), "{error}");
-    }
-}
-
-fn in_a_graph(s: &Subject) {
-    let queue = s.ctx().queue("q");
-    let mut rng = fastrand::Rng::with_seed(604);
-    for shape in [[7, 100], [2, 8200]] {
-        let len: usize = shape.iter().product();
-        let mut x = queue.zeros::<f32, 1>([len]).unwrap();
-        let mut places = queue.zeros([101]).unwrap();
-        let [mut counts, mut least] = [(); 2].map(|()| queue.zeros::<u32, 1>([100]).unwrap());
-        let mut norms = queue.zeros([100]).unwrap();
-        let view = x.reshape(shape).unwrap();
-        let (graph, ()) = queue
-            .capture(|c| {
-                c.count_nonzero(view.segments(&places), &mut counts)?;
-                c.argmin(view.segments(&places), &mut least)?;
-                c.norm(view.segments(&places), &mut norms)
-            })
-            .unwrap();
-        for round in 0..2 {
-            let list: Vec<f32> = (0..len).map(|i| (i * 37 % 11) as f32 - round as f32).collect();
-            let mut offsets: Vec<u32> = (0..101).map(|_| rng.u32(..=len as u32)).collect();
-            offsets.sort_unstable();
-            queue.upload(&list, &mut x).unwrap();
-            queue.upload(&offsets, &mut places).unwrap();
-            queue.replay(&graph).unwrap();
-            let found_counts = queue.read(&counts).wait().unwrap();
-            assert_eq!(found_counts, host::count_nonzero_segments(&list, &offsets), "{shape:?}, {round}");
-            let found_least = queue.read(&least).wait().unwrap();
-            assert_eq!(found_least, host::argmin_segments(&list, &offsets), "{shape:?}, {round}");
-            let eager = found(&queue, 100, |out| NORM(&queue, &x, &places, out));
-            assert_eq!(queue.read(&norms).wait().unwrap(), eager, "{shape:?}, {round}");
-        }
-    }
+    let padded = padded.segments(&offsets);
+    assert_refused!(queue.argmax(padded, &mut queue.zeros([1]).unwrap()), Padding);
+    assert_refused!(queue.any(padded, &mut queue.zeros([1]).unwrap()), Padding);
+    assert_refused!(queue.norm(padded, &mut queue.zeros([1]).unwrap()), Padding);
 }

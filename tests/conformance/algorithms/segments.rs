@@ -1,18 +1,10 @@
 //! A01, A11: reductions of segments.
 
-use super::{check_of_failed, few_lengths};
-use crate::common::full::large;
-use crate::common::{Case, Subject, case};
-use fencepost::Shape;
-use fencepost::algorithms::Reducible;
-use fencepost::prelude::*;
-use fencepost_oracles as host;
-use std::fmt::Debug;
+use super::*;
 
 pub fn cases() -> Vec<Case> {
     vec![
         case("a01_a_refused_reduction_of_segments_enqueues_nothing", refused),
-        case("a01_a_reduction_of_segments_in_a_graph_equals_that_of_a_queue", in_a_graph),
         case("a11_segments_of_integers_are_exact", integers),
         case("a11_segments_of_floats_are_within_their_bounds", floats),
         case("a11_empty_segments_and_segments_of_no_elements_have_the_neutral_element", empty),
@@ -20,6 +12,8 @@ pub fn cases() -> Vec<Case> {
     ]
 }
 
+/// Mean lengths of segments.
+pub(super) const MEANS: [usize; 5] = [1, 4, 60, 6000, usize::MAX];
 const ALL: [Operation; 4] = [Operation::Sum, Operation::Product, Operation::Smallest, Operation::Largest];
 
 /// Returns the results of a queue, and checks that the elements around them are unchanged.
@@ -29,15 +23,8 @@ fn found<T: Reducible + Debug>(
     offsets: &[u32],
     operation: Operation,
 ) -> Vec<T> {
-    let segments = offsets.len().saturating_sub(1);
-    let all = queue.full([segments + 128], T::ONE).unwrap();
-    let mut out = all.slice(64..64 + segments).unwrap();
-    queue.reduce(x.segments(&queue.array(offsets).unwrap()), operation, &mut out).unwrap();
-    let mut list = queue.read(&all).wait().unwrap();
-    let after = list.split_off(64 + segments);
-    let results = list.split_off(64);
-    assert_eq!((list, after), (vec![T::ONE; 64], vec![T::ONE; 64]), "{segments} segments");
-    results
+    let places = queue.array(offsets).unwrap();
+    guarded(queue, offsets.len().saturating_sub(1), |out| queue.reduce(x.segments(&places), operation, out))
 }
 
 /// Returns offsets of segments with a mean length. Some segments are empty, and some elements belong to none.
@@ -58,9 +45,7 @@ fn integers(s: &Subject) {
     let queue = s.ctx().queue("q");
     let mut rng = fastrand::Rng::with_seed(71);
     for (at, len) in few_lengths().into_iter().enumerate() {
-        let means = [1, 4, 60, 6000, usize::MAX];
-        let means = if large() { &means[..] } else { &means[at % 5..][..1] };
-        for &mean in means {
+        for &mean in some(&MEANS, at) {
             let offsets = offsets(&mut rng, len, mean);
             // With odd factors, the product does not become 0.
             let words: Vec<u32> = (0..len).map(|_| rng.u32(..) | 1).collect();
@@ -152,12 +137,10 @@ fn refused(s: &Subject) {
                     between two `offsets`, so there is one result less than offsets";
         assert_eq!(error.to_string(), said);
         for aliased in [x.slice(64..66).unwrap(), offsets.slice(0..2).unwrap()] {
-            let error = queue.reduce(x.segments(&offsets), sum, &mut aliased.clone()).unwrap_err();
-            assert!(matches!(error.detail(), ErrorDetail::Aliased { .. }), "{error}");
+            assert_refused!(queue.reduce(x.segments(&offsets), sum, &mut aliased.clone()), Aliased);
         }
         let foreign = other.zeros::<u32, 1>([len]).unwrap();
-        let error = queue.reduce(foreign.segments(&offsets), sum, &mut out).unwrap_err();
-        assert!(matches!(error.detail(), ErrorDetail::ForeignContext { .. }), "{error}");
+        assert_refused!(queue.reduce(foreign.segments(&offsets), sum, &mut out), ForeignContext);
         assert_eq!(queue.read(&x).wait().unwrap(), vec![1; len]);
         assert_eq!(queue.read(&offsets).wait().unwrap(), [0, 50, 100]);
         assert_eq!(queue.read(&out).wait().unwrap(), [7; 2]);
@@ -165,46 +148,13 @@ fn refused(s: &Subject) {
     // A reduction without segments is refused like any other.
     let offsets = queue.zeros([1]).unwrap();
     let mut foreign = other.zeros([0]).unwrap();
-    let error = queue.reduce(queue.full([3], 1_u32).unwrap().segments(&offsets), sum, &mut foreign);
-    let error = error.unwrap_err();
-    assert!(matches!(error.detail(), ErrorDetail::ForeignContext { .. }), "{error}");
+    let x = queue.full([3], 1_u32).unwrap();
+    assert_refused!(queue.reduce(x.segments(&offsets), sum, &mut foreign), ForeignContext);
     check_of_failed(s, |ctx, queue| {
-        let x = ctx.full([3], 1_u32)?;
-        let offsets = ctx.zeros([1])?;
-        queue.reduce(x.segments(&offsets), sum, &mut ctx.zeros([0])?)
+        queue.reduce(ctx.full([3], 1_u32)?.segments(&ctx.zeros([1])?), sum, &mut ctx.zeros([0])?)
     });
     let padded = queue.zeros::<u32, 2>(Shape::padded([4, 5], [4, 8])).unwrap();
     let offsets = queue.zeros([2]).unwrap();
     let mut out = queue.zeros([1]).unwrap();
-    let error = queue.reduce(padded.segments(&offsets), sum, &mut out).unwrap_err();
-    assert!(matches!(error.detail(), ErrorDetail::Padding { .. }), "{error}");
-}
-
-fn in_a_graph(s: &Subject) {
-    let queue = s.ctx().queue("q");
-    let mut rng = fastrand::Rng::with_seed(73);
-    for shape in [[7, 100], [2, 8200]] {
-        let len: usize = shape.iter().product();
-        let mut x = queue.zeros::<i32, 1>([len]).unwrap();
-        let mut places = queue.zeros([101]).unwrap();
-        let mut out = queue.zeros([100]).unwrap();
-        let view = x.reshape(shape).unwrap();
-        let (graph, ()) =
-            queue.capture(|c| c.reduce(view.segments(&places), Operation::Smallest, &mut out)).unwrap();
-        for round in 0..2 {
-            let list: Vec<i32> = (0..len as i32).map(|i| (i ^ round).wrapping_mul(-1_640_531_527)).collect();
-            let mut offsets: Vec<u32> = (0..101).map(|_| rng.u32(..=len as u32)).collect();
-            offsets.sort_unstable();
-            queue.upload(&list, &mut x).unwrap();
-            queue.upload(&offsets, &mut places).unwrap();
-            queue.replay(&graph).unwrap();
-            let replayed = queue.read(&out).wait().unwrap();
-            assert_eq!(
-                replayed,
-                found(&queue, &x, &offsets, Operation::Smallest),
-                "{shape:?}, round {round}"
-            );
-            assert_eq!(replayed, host::reduce_segments(&list, &offsets, Operation::Smallest));
-        }
-    }
+    assert_refused!(queue.reduce(padded.segments(&offsets), sum, &mut out), Padding);
 }

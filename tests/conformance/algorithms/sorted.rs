@@ -1,20 +1,13 @@
 //! A01, A14: searches in sorted arrays, merges, and the largest elements.
 
-use crate::common::full::large;
-use crate::common::{Case, Subject, case};
-use fencepost::algorithms::Reducible;
-use fencepost::prelude::*;
-use fencepost_oracles as host;
+use super::*;
 
 pub fn cases() -> Vec<Case> {
     vec![
         case("a01_refused_searches_merges_and_ranks_enqueue_nothing", refused),
-        case("a01_searches_and_ranks_with_a_hazard_enqueue_nothing", hazard),
-        case("a01_searches_merges_and_ranks_in_a_graph_equal_those_of_a_queue", in_a_graph),
         case("a14_a_query_has_the_number_of_elements_before_it", searches),
         case("a14_a_merge_keeps_the_elements_of_both_arrays_in_order", merges),
         case("a14_the_largest_elements_are_exact_and_the_first_of_equal_ones", largest),
-        case("a14_searches_merges_and_ranks_write_their_results_alone", guards),
     ]
 }
 
@@ -132,112 +125,28 @@ fn refused(s: &Subject) {
         let mut out = queue.full([3], 7_u32).unwrap();
         let mut places = queue.full([3], 7_u32).unwrap();
         let mut longer = queue.zeros::<u32, 1>([2 * len + 1]).unwrap();
-        let shape = [
-            queue.searchsorted(&x, &longer.clone(), Side::Left, &mut places),
-            queue.merge(&x, &x, &mut longer),
-            queue.top_k(&x, &mut longer.clone(), &mut places),
-            queue.top_k(&x, &mut longer.clone(), &mut longer),
-            queue.kth(&x, 0, &mut out),
-        ];
-        for error in shape.map(Result::unwrap_err) {
-            assert!(matches!(error.detail(), ErrorDetail::Shape { .. }), "{error}");
-        }
+        assert_refused!(queue.searchsorted(&x, &longer.clone(), Side::Left, &mut places), Shape);
+        assert_refused!(queue.merge(&x, &x, &mut longer), Shape);
+        assert_refused!(queue.top_k(&x, &mut longer.clone(), &mut places), Shape);
+        assert_refused!(queue.top_k(&x, &mut longer.clone(), &mut longer), Shape);
+        assert_refused!(queue.kth(&x, 0, &mut out), Shape);
         for place in [len, usize::MAX] {
-            let error = queue.kth(&x, place, &mut queue.zeros([1]).unwrap()).unwrap_err();
-            assert!(matches!(error.detail(), ErrorDetail::Value { .. }), "{error}");
+            assert_refused!(queue.kth(&x, place, &mut queue.zeros([1]).unwrap()), Value);
         }
         let part = |from: usize| x.slice(from..from + 3).unwrap();
-        let aliased = [
-            queue.searchsorted(&x, &out.clone(), Side::Left, &mut part(0)),
-            queue.merge(&x, &queue.empty([0]).unwrap(), &mut x.clone()),
-            queue.top_k(&x, &mut out, &mut part(0)),
-            queue.top_k(&x, &mut out.clone(), &mut out),
-            queue.kth(&x, 0, &mut x.slice(0..1).unwrap()),
-        ];
-        for error in aliased.map(Result::unwrap_err) {
-            assert!(matches!(error.detail(), ErrorDetail::Aliased { .. }), "{error}");
-        }
+        assert_refused!(queue.searchsorted(&x, &out.clone(), Side::Left, &mut part(0)), Aliased);
+        assert_refused!(queue.merge(&x, &queue.empty([0]).unwrap(), &mut x.clone()), Aliased);
+        assert_refused!(queue.top_k(&x, &mut out, &mut part(0)), Aliased);
+        assert_refused!(queue.top_k(&x, &mut out.clone(), &mut out), Aliased);
+        assert_refused!(queue.kth(&x, 0, &mut x.slice(0..1).unwrap()), Aliased);
         let foreign = || other.zeros::<u32, 1>([3]).unwrap();
-        let from_other = [
-            queue.searchsorted(&x, &foreign(), Side::Left, &mut places),
-            queue.top_k(&x, &mut out, &mut foreign()),
-            queue.kth(&x, 0, &mut foreign().slice(0..1).unwrap()),
-            queue.merge(&foreign(), &queue.empty([0]).unwrap(), &mut out),
-        ];
-        for error in from_other.map(Result::unwrap_err) {
-            assert!(matches!(error.detail(), ErrorDetail::ForeignContext { .. }), "{error}");
-        }
+        assert_refused!(queue.searchsorted(&x, &foreign(), Side::Left, &mut places), ForeignContext);
+        assert_refused!(queue.top_k(&x, &mut out, &mut foreign()), ForeignContext);
+        assert_refused!(queue.kth(&x, 0, &mut foreign().slice(0..1).unwrap()), ForeignContext);
+        assert_refused!(queue.merge(&foreign(), &queue.empty([0]).unwrap(), &mut out), ForeignContext);
         for array in [&out, &places] {
             assert_eq!(queue.read(array).wait().unwrap(), [7; 3]);
         }
         assert!(queue.read(&x).wait().unwrap().into_iter().eq(0..len as u32));
-    }
-}
-
-fn hazard(s: &Subject) {
-    let verbs: [super::Verb; 3] = [
-        |queue, x, out| queue.searchsorted(x, x, Side::Left, out),
-        |queue, x, out| queue.top_k(x, &mut out.slice(0..64)?, &mut out.slice(64..128)?),
-        |queue, x, out| queue.kth(x, 3, &mut out.slice(0..1)?),
-    ];
-    super::enqueue_nothing_with_a_hazard(s, 200, &verbs);
-}
-
-/// Enqueues a search, a merge and searches for the largest elements and the median of `x`.
-fn enqueue(queue: &CommandQueue, x: &DeviceArray<i32>, out: &DeviceArray<i32>) -> fencepost::Result<()> {
-    let part = |from: usize, len: usize| out.slice(from..from + len);
-    let (sorted, places) =
-        (part(0, 128)?, |from, len| Ok::<_, fencepost::Error>(part(from, len)?.cast_bits()));
-    queue.merge(&x.slice(0..64)?, &x.slice(64..128)?, &mut sorted.clone())?;
-    queue.searchsorted(&sorted, x, Side::Right, &mut places(128, x.len())?)?;
-    let after = 128 + x.len().next_multiple_of(64);
-    queue.top_k(x, &mut part(after, 5)?, &mut places(after + 64, 5)?)?;
-    queue.kth(x, x.len() / 2, &mut part(after + 128, 1)?)
-}
-
-fn in_a_graph(s: &Subject) {
-    let queue = s.ctx().queue("q");
-    for len in if large() { [300, 4200] } else { [300, 1000] } {
-        let mut x = queue.zeros::<i32, 1>([len]).unwrap();
-        let [out, eager] = [(); 2].map(|()| queue.zeros::<i32, 1>([len + 500]).unwrap());
-        let (graph, ()) = queue.capture(|c| enqueue(c, &x, &out)).unwrap();
-        for round in 0..2 {
-            let mut list: Vec<i32> =
-                (0..len as i32).map(|i| (i ^ round).wrapping_mul(-1_640_531_527)).collect();
-            list[..64].sort_unstable();
-            list[64..128].sort_unstable();
-            queue.upload(&list, &mut x).unwrap();
-            queue.replay(&graph).unwrap();
-            enqueue(&queue, &x, &eager).unwrap();
-            let found = queue.read(&out).wait().unwrap();
-            assert!(found == queue.read(&eager).wait().unwrap(), "{len} elements, round {round}");
-            let sorted = host::merge(&list[..64], &list[64..128]);
-            assert_eq!(found[..128], sorted);
-            assert!(bits(&found[128..128 + len]) == host::searchsorted(&sorted, &list, Side::Right));
-            let after = 128 + len.next_multiple_of(64);
-            assert_eq!(found[after..after + 5], host::top_k(&list, 5).unwrap().0);
-            assert_eq!(Some(found[after + 128]), host::kth(&list, len / 2));
-        }
-    }
-}
-
-fn guards(s: &Subject) {
-    let queue = s.ctx().queue("q");
-    for len in if large() { [300, 4200] } else { [300, 1000] } {
-        let list: Vec<i32> = (0..len).map(|i| i / 3).collect();
-        let len = list.len();
-        let all = queue.array(&[vec![-9; 64], list.clone(), vec![9999; 64]].concat()).unwrap();
-        let x = all.slice(64..64 + len).unwrap();
-        let out = queue.full([len + 500], 1_000_000_i32).unwrap();
-        enqueue(&queue, &x, &out).unwrap();
-        let found = queue.read(&out).wait().unwrap();
-        let after = 128 + len.next_multiple_of(64);
-        let written =
-            [0..128, 128..128 + len, after..after + 5, after + 64..after + 69, after + 128..after + 129];
-        for (i, word) in found.into_iter().enumerate() {
-            let is_result = written.iter().any(|range| range.contains(&i));
-            assert_eq!(word == 1_000_000, !is_result, "word {i} of the results of {len} elements");
-        }
-        assert_eq!(queue.read(&x).wait().unwrap(), list, "the input stays");
     }
 }

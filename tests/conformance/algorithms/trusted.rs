@@ -1,15 +1,13 @@
 //! A18: the verbs compile proven kernels without unneeded runtime checks.
 
 use super::verb_table::{Arrays, table};
-use crate::common::full::large;
+use super::*;
+use crate::common::cached;
 use crate::common::subject::device_switches;
-use crate::common::{Case, Subject, cached, case};
-use fencepost::algorithms::prelude::*;
+use fencepost::RecorderChoice;
 use fencepost::graph::Contents;
 use fencepost::kernel_check::{Finding, Mistake};
-use fencepost::prelude::*;
 use fencepost::testing::{self, DeviceSwitches};
-use fencepost::{AdapterChoice, AdoptOptions, CheckOptions, RecorderChoice, ShaderSource, SimulatorOptions};
 use fencepost_kernels::{Trust, trust_of};
 
 pub fn cases() -> Vec<Case> {

@@ -1,9 +1,8 @@
 //! A01: messages and profiles contain the name of the verb that the program calls.
 
 use super::verb_table::{Arrays, table};
-use crate::common::{Case, Subject, case, raw};
-use fencepost::algorithms::prelude::*;
-use fencepost::{AdoptOptions, Context, Error, ErrorDetail, Policy};
+use super::*;
+use crate::common::raw;
 use fencepost_kernels::builtins;
 
 pub fn cases() -> Vec<Case> {
@@ -15,7 +14,6 @@ pub fn cases() -> Vec<Case> {
         case("a01_a_verb_with_an_array_of_another_context_names_itself_and_the_argument", foreign)
             .native_only(reason),
         case("a01_a_hazard_of_each_verb_names_the_verb", hazards).native_only(reason),
-        case("a01_a_verb_with_a_value_is_refused_in_a_capture_by_its_name", captured).native_only(reason),
         case("a01_the_remedy_for_an_array_over_the_limit_of_a_binding_fits_the_verb", too_large)
             .gpu_only("the case limits a wgpu device"),
         case("a01_a_profile_names_the_verb_and_the_kernel_of_each_launch", profiled),
@@ -143,22 +141,6 @@ fn hazards(s: &Subject) {
             assert!(matches!(error.detail(), ErrorDetail::Hazard { .. }), "{}: {error}", verb.name);
             check_names(verb.name, &error);
         }
-    }
-}
-
-fn captured(s: &Subject) {
-    let (ctx, queue) = s.with_queue("q");
-    let mut arrays = Arrays::new(&ctx, 320);
-    for verb in table().into_iter().filter(|verb| verb.returns && verb.name != "warm_up") {
-        let captured = queue.capture(|c| (verb.alone)(c, &mut arrays));
-        let error = captured.map(drop).unwrap_err();
-        let ErrorDetail::Captured { call, location, .. } = error.detail() else {
-            panic!("{}: {error}", verb.name)
-        };
-        assert_eq!(*call, "value_of", "{error}");
-        let remedy = "a capture executes nothing: call the verb with an array of one element";
-        assert!(error.to_string().contains(remedy), "{error}");
-        assert!(location.file().ends_with("verb_table.rs"), "{error}");
     }
 }
 

@@ -3,7 +3,7 @@
 //! `cargo xtask lint` compares the names with the methods of the traits, so a new verb without an entry fails.
 
 use fencepost::algorithms::prelude::*;
-use fencepost::{CommandQueue, Context, DeviceArray, Result};
+use fencepost::{CommandQueue, Context, DeviceArray, Element, Result};
 
 /// Arrays of a call: those that a verb reads, and those that it writes.
 pub(crate) struct Arrays {
@@ -14,6 +14,8 @@ pub(crate) struct Arrays {
     sorted: DeviceArray<u32>,
     /// Offsets in ascending order, from 0 to the number of elements.
     offsets: DeviceArray<u32>,
+    /// Number of elements of a part.
+    count: DeviceArray<u32>,
     out: DeviceArray<u32>,
     other: DeviceArray<u32>,
     /// An array of twice as many elements.
@@ -21,88 +23,130 @@ pub(crate) struct Arrays {
     few: DeviceArray<u32>,
     few_others: DeviceArray<u32>,
     one: DeviceArray<u32>,
-    /// Number of elements of a part.
-    count: DeviceArray<u32>,
 }
 
-/// Number of segments of an array, and number of elements of the short arrays.
+/// Number of rows and segments of an array, and number of elements of the short arrays.
 const FEW: usize = 16;
+/// Elements on each side of a guarded array.
+const GUARD: usize = 64;
+/// Elements of guards, which change each result: as words and as floats they are extremes, or NaNs.
+const EXTREMES: [u32; 5] = [0, u32::MAX, 0x7F80_0000, 0xFF80_0000, 1 << 31];
+/// Element of a result that no verb wrote. No verb of the table computes it.
+pub(crate) const UNWRITTEN: u32 = 0xA5A5_A5A5;
 
-impl Arrays {
-    pub(crate) fn new(ctx: &Context, n: usize) -> Self {
-        let array = |len: usize| ctx.zeros::<u32, 1>([len]).unwrap();
-        let x = array(n);
-        let y = array(n);
-        let sorted = array(n);
-        let out = array(n);
-        let other = array(n);
-        let offsets = array(FEW + 1);
-        let both = array(2 * n);
-        let numbers = ctx.zeros([n]).unwrap();
-        let few = array(FEW);
-        let few_others = array(FEW);
-        let one = array(1);
-        let count = array(1);
-        Self { x, y, numbers, sorted, offsets, out, other, both, few, few_others, one, count }
-    }
+/// Elements of the arrays that a verb reads.
+pub(crate) struct Inputs {
+    x: Vec<u32>,
+    y: Vec<u32>,
+    numbers: Vec<f32>,
+    sorted: Vec<u32>,
+    offsets: Vec<u32>,
+    count: u32,
+}
 
-    /// Returns arrays whose lengths do not fit each other.
-    pub(crate) fn misfitting(ctx: &Context, n: usize) -> Self {
-        let array = |len: usize| ctx.zeros::<u32, 1>([len]).unwrap();
-        let longer = |by: usize| array(n + by * FEW);
-        let x = longer(0);
-        let y = longer(1);
-        let sorted = longer(2);
-        let out = longer(3);
-        let other = longer(4);
-        let offsets = array(FEW + 2);
-        let both = array(n);
-        let numbers = longer(5).cast_bits();
-        let few = array(FEW);
-        let few_others = array(FEW + 1);
-        let one = array(2);
-        let count = array(2);
-        Self { x, y, numbers, sorted, offsets, out, other, both, few, few_others, one, count }
-    }
-
-    /// Returns arrays that share their memory.
-    pub(crate) fn overlapping(ctx: &Context, n: usize) -> Self {
-        let both = ctx.zeros::<u32, 1>([2 * n]).unwrap();
-        let array = |len: usize| both.slice(0..len).unwrap();
-        let x = array(n);
-        let y = array(n);
-        let sorted = array(n);
-        let out = array(n);
-        let other = array(n);
-        let offsets = array(FEW + 1);
-        let numbers = array(n).cast_bits();
-        let few = array(FEW);
-        let few_others = array(FEW);
-        let one = array(1);
-        let count = array(1);
-        Self { x, y, numbers, sorted, offsets, out, other, both, few, few_others, one, count }
-    }
-
-    /// Uploads the inputs of a round. Each result is initially filled with 9.
-    pub(crate) fn begin(&mut self, queue: &CommandQueue, round: u32) {
-        let n = self.x.len() as u32;
+impl Inputs {
+    pub(crate) fn new(rows: usize, n: usize, round: u32) -> Self {
         let mut rng = fastrand::Rng::with_seed(u64::from(round));
         let mut words = |most: u32| (0..n).map(|_| rng.u32(0..most)).collect::<Vec<u32>>();
         let x = words(3);
         let y = words(u32::MAX);
         let mut sorted = words(1000);
         sorted.sort();
-        let numbers: Vec<f32> = y.iter().map(|&word| word as f32 / 1e9 - 2.0).collect();
-        let offsets: Vec<u32> =
-            (0..=FEW as u32).map(|at| n * at / FEW as u32 + (at % 3).min(n - n * at / FEW as u32)).collect();
-        for (array, list) in [(&mut self.x, x), (&mut self.y, y), (&mut self.sorted, sorted)] {
-            queue.upload(&list, array).unwrap();
+        let numbers = y.iter().map(|&word| word as f32 / 1e9 - 2.0).collect();
+        let n = n as u32;
+        let offset = |at: u32| n * at / rows as u32 + (at % 3).min(n - n * at / rows as u32);
+        let offsets = (0..=rows as u32).map(offset).collect();
+        Self { x, y, numbers, sorted, offsets, count: n * (round + 1) / 7 }
+    }
+}
+
+impl Arrays {
+    pub(crate) fn new(ctx: &Context, n: usize) -> Self {
+        Self::with_rows(ctx, FEW, n)
+    }
+
+    /// Returns arrays whose views have `rows` rows or columns.
+    pub(crate) fn with_rows(ctx: &Context, rows: usize, n: usize) -> Self {
+        Self::of(rows, n, |len| ctx.zeros::<u32, 1>([len]).unwrap())
+    }
+
+    /// Makes the arrays that a verb reads, and then those that it writes.
+    fn of(rows: usize, n: usize, mut array: impl FnMut(usize) -> DeviceArray<u32>) -> Self {
+        Self {
+            x: array(n),
+            y: array(n),
+            numbers: array(n).cast_bits(),
+            sorted: array(n),
+            offsets: array(rows + 1),
+            count: array(1),
+            out: array(n),
+            other: array(n),
+            both: array(2 * n),
+            few: array(rows),
+            few_others: array(rows),
+            one: array(1),
         }
-        queue.upload(&numbers, &mut self.numbers).unwrap();
-        queue.upload(&offsets, &mut self.offsets).unwrap();
-        queue.upload(&[n * (round + 1) / 7], &mut self.count).unwrap();
+    }
+
+    /// Returns arrays that have different lengths, and do not fit each other.
+    pub(crate) fn misfitting(ctx: &Context, n: usize) -> Self {
+        let array = |len: usize| ctx.zeros::<u32, 1>([len]).unwrap();
+        let longer = |by: usize| array(n + by * FEW);
+        Self {
+            x: longer(0),
+            y: longer(1),
+            numbers: longer(5).cast_bits(),
+            sorted: longer(2),
+            offsets: array(FEW + 2),
+            count: array(2),
+            out: longer(3),
+            other: longer(4),
+            both: array(n),
+            few: array(FEW),
+            few_others: array(FEW + 1),
+            one: array(2),
+        }
+    }
+
+    /// Returns arrays that share their memory.
+    pub(crate) fn overlapping(ctx: &Context, n: usize) -> Self {
+        let both = ctx.zeros::<u32, 1>([2 * n]).unwrap();
+        Self::of(FEW, n, |len| both.slice(0..len).unwrap())
+    }
+
+    /// Returns arrays between elements that no verb may read or write.
+    pub(crate) fn guarded(queue: &CommandQueue, rows: usize, n: usize) -> Guarded {
+        let mut wholes = Vec::new();
+        let arrays = Self::of(rows, n, |len| {
+            let elements: Vec<u32> = EXTREMES.into_iter().cycle().take(len + 2 * GUARD).collect();
+            let whole = queue.array(&elements).unwrap();
+            wholes.push(whole.clone());
+            whole.slice(GUARD..GUARD + len).unwrap()
+        });
+        let results = wholes.split_off(wholes.len() - arrays.results().len());
+        Guarded { arrays, inputs: wholes, results }
+    }
+
+    /// Uploads the inputs of a round, and fills the results with [`UNWRITTEN`].
+    pub(crate) fn begin(&mut self, queue: &CommandQueue, round: u32) {
+        self.begin_with(queue, &Inputs::new(self.few.len(), self.x.len(), round));
+    }
+
+    /// Uploads inputs, as [`begin`](Self::begin) does.
+    pub(crate) fn begin_with(&mut self, queue: &CommandQueue, inputs: &Inputs) {
+        queue.upload(&inputs.x, &mut self.x).unwrap();
+        queue.upload(&inputs.y, &mut self.y).unwrap();
+        queue.upload(&inputs.numbers, &mut self.numbers).unwrap();
+        queue.upload(&inputs.sorted, &mut self.sorted).unwrap();
+        queue.upload(&inputs.offsets, &mut self.offsets).unwrap();
+        queue.upload(&[inputs.count], &mut self.count).unwrap();
+        self.refill(queue);
+    }
+
+    /// Fills the results with [`UNWRITTEN`].
+    pub(crate) fn refill(&self, queue: &CommandQueue) {
         for result in self.results() {
-            queue.fill(&mut result.clone(), 9).unwrap();
+            queue.fill(&mut result.clone(), UNWRITTEN).unwrap();
         }
     }
 
@@ -114,12 +158,44 @@ impl Arrays {
         self.results().map(|result| queue.read(result).wait().unwrap())
     }
 
+    fn rows(&self) -> usize {
+        self.few.len()
+    }
+
+    fn as_rows<T: Element>(&self, list: &DeviceArray<T>) -> Result<DeviceArray<T, 2>> {
+        list.reshape([self.rows(), list.len() / self.rows()])
+    }
+
+    fn as_columns<T: Element>(&self, list: &DeviceArray<T>) -> Result<DeviceArray<T, 2>> {
+        list.reshape([list.len() / self.rows(), self.rows()])
+    }
+
     fn float(&self) -> DeviceArray<f32> {
         self.one.cast_bits()
     }
 
     fn floats(&self) -> DeviceArray<f32> {
         self.out.cast_bits()
+    }
+}
+
+/// Arrays that are parts of longer ones.
+pub(crate) struct Guarded {
+    pub(crate) arrays: Arrays,
+    inputs: Vec<DeviceArray<u32>>,
+    results: Vec<DeviceArray<u32>>,
+}
+
+impl Guarded {
+    /// Returns the elements that no verb may write: the inputs with their guards, and the guards of the results.
+    pub(crate) fn unwritten(&self, queue: &CommandQueue) -> Vec<Vec<u32>> {
+        let whole = |array: &DeviceArray<u32>| queue.read(array).wait().unwrap();
+        let guards = |array: &DeviceArray<u32>| {
+            let mut elements = whole(array);
+            elements.drain(GUARD..elements.len() - GUARD);
+            elements
+        };
+        self.inputs.iter().map(whole).chain(self.results.iter().map(guards)).collect()
     }
 }
 
@@ -160,6 +236,7 @@ fn returns(id: &'static str, alone: Call) -> Verb {
     Verb { id, name, returns: true, prepare: None, alone }
 }
 
+#[expect(clippy::too_many_lines, reason = "it is a table of verbs")]
 pub(crate) fn table() -> Vec<Verb> {
     Vec::from([
         verb("sum", |q, a| q.sum(&a.x, &mut a.one)),
@@ -179,52 +256,32 @@ pub(crate) fn table() -> Vec<Verb> {
         verb("norm", |q, a| q.norm(&a.numbers, &mut a.float())),
         verb("mean", |q, a| q.mean(&a.numbers, &mut a.float())),
         verb("reduce axis", |q, a| {
-            let rows = a.x.reshape([FEW, a.x.len() / FEW])?;
-            q.reduce(rows.axis(1), Operation::Largest, &mut a.few.reshape([FEW, 1])?)
+            q.reduce(a.as_rows(&a.x)?.axis(1), Operation::Largest, &mut a.few.reshape([a.rows(), 1])?)
         }),
-        verb("reduce", |q, a| {
-            let operation = "a ^ b";
-            q.reduce(&a.y, Monoid::new(operation, 0), &mut a.one)
-        }),
+        verb("reduce", |q, a| q.reduce(&a.y, Monoid::new("a ^ b", 0), &mut a.one)),
         verb("mean axis", |q, a| {
-            let columns = a.numbers.reshape([a.numbers.len() / FEW, FEW])?;
-            q.mean(columns.axis(0), &mut a.few.cast_bits().reshape([1, FEW])?)
+            q.mean(a.as_columns(&a.numbers)?.axis(0), &mut a.few.cast_bits().reshape([1, a.rows()])?)
         }),
         verb("norm axis", |q, a| {
-            let rows = a.numbers.reshape([FEW, a.numbers.len() / FEW])?;
-            q.norm(rows.axis(1), &mut a.few.cast_bits().reshape([FEW, 1])?)
+            q.norm(a.as_rows(&a.numbers)?.axis(1), &mut a.few.cast_bits().reshape([a.rows(), 1])?)
         }),
         verb("dot axis", |q, a| {
-            let [x, y] = [&a.x, &a.y].map(|list| list.reshape([list.len() / FEW, FEW]));
-            q.dot(x?.axis(0), &y?, &mut a.few.reshape([1, FEW])?)
+            q.dot(a.as_columns(&a.x)?.axis(0), &a.as_columns(&a.y)?, &mut a.few.reshape([1, a.rows()])?)
         }),
         verb("count_nonzero axis", |q, a| {
-            let rows = a.x.reshape([FEW, a.x.len() / FEW])?;
-            q.count_nonzero(rows.axis(1), &mut a.few.reshape([FEW, 1])?)
+            q.count_nonzero(a.as_rows(&a.x)?.axis(1), &mut a.few.reshape([a.rows(), 1])?)
         }),
-        verb("any axis", |q, a| {
-            let rows = a.numbers.reshape([FEW, a.numbers.len() / FEW])?;
-            q.any(rows.axis(1), &mut a.few.reshape([FEW, 1])?)
-        }),
-        verb("all axis", |q, a| {
-            let columns = a.x.reshape([a.x.len() / FEW, FEW])?;
-            q.all(columns.axis(0), &mut a.few.reshape([1, FEW])?)
-        }),
+        verb("any axis", |q, a| q.any(a.as_rows(&a.numbers)?.axis(1), &mut a.few.reshape([a.rows(), 1])?)),
+        verb("all axis", |q, a| q.all(a.as_columns(&a.x)?.axis(0), &mut a.few.reshape([1, a.rows()])?)),
         verb("argmin axis", |q, a| {
-            let columns = a.numbers.reshape([a.numbers.len() / FEW, FEW])?;
-            q.argmin(columns.axis(0), &mut a.few.reshape([1, FEW])?)
+            q.argmin(a.as_columns(&a.numbers)?.axis(0), &mut a.few.reshape([1, a.rows()])?)
         }),
-        verb("argmax axis", |q, a| {
-            let rows = a.y.reshape([FEW, a.y.len() / FEW])?;
-            q.argmax(rows.axis(1), &mut a.few.reshape([FEW, 1])?)
-        }),
+        verb("argmax axis", |q, a| q.argmax(a.as_rows(&a.y)?.axis(1), &mut a.few.reshape([a.rows(), 1])?)),
         verb("argmin axis skip_nan", |q, a| {
-            let rows = a.numbers.reshape([FEW, a.numbers.len() / FEW])?;
-            q.argmin(rows.axis(1).skip_nan(), &mut a.few.reshape([FEW, 1])?)
+            q.argmin(a.as_rows(&a.numbers)?.axis(1).skip_nan(), &mut a.few.reshape([a.rows(), 1])?)
         }),
         verb("argmax axis skip_nan", |q, a| {
-            let columns = a.numbers.reshape([a.numbers.len() / FEW, FEW])?;
-            q.argmax(columns.axis(0).skip_nan(), &mut a.few.reshape([1, FEW])?)
+            q.argmax(a.as_columns(&a.numbers)?.axis(0).skip_nan(), &mut a.few.reshape([1, a.rows()])?)
         }),
         verb("iota", |q, a| q.iota(&mut a.out, 5, 3)),
         verb("axpy", |q, a| q.axpy(3, &a.x, &mut a.out)),
@@ -293,23 +350,27 @@ pub(crate) fn table() -> Vec<Verb> {
         verb("searchsorted", |q, a| q.searchsorted(&a.sorted, &a.x, Side::Right, &mut a.out)),
         verb("merge", |q, a| q.merge(&a.sorted, &a.sorted, &mut a.both)),
         verb("top_k", |q, a| q.top_k(&a.y, &mut a.few, &mut a.few_others)),
-        verb("kth", |q, a| q.kth(&a.numbers, 100, &mut a.float())),
+        verb("kth", |q, a| q.kth(&a.numbers, a.numbers.len() / 3, &mut a.float())),
         verb("gather", |q, a| q.gather(&a.y, &a.sorted, Outside::Last, &mut a.out)),
         verb("scatter", |q, a| q.scatter(&a.y, &a.other, &mut a.out))
             .after(|q, a| q.iota(&mut a.other, 3, 1)),
         verb("copy_strided", |q, a| {
-            let from = Strides { first: 15, strides: [16, -1] };
-            let to = Strides { first: 0, strides: [16, 1] };
-            q.copy_strided([a.y.len() / FEW, FEW], &a.y, from, &mut a.out, to)
+            let rows = a.rows();
+            let from = Strides { first: rows - 1, strides: [rows as isize, -1] };
+            let to = Strides { first: 0, strides: [rows as isize, 1] };
+            q.copy_strided([a.y.len() / a.rows(), a.rows()], &a.y, from, &mut a.out, to)
         }),
         verb("scatter_add", |q, a| q.scatter_add(&a.y, &a.x, &mut a.out)),
         verb("transpose", |q, a| {
-            let rows = a.y.reshape([FEW, a.y.len() / FEW])?;
-            q.transpose(&rows, &mut a.out.reshape([a.y.len() / FEW, FEW])?)
+            let rows = a.as_rows(&a.y)?;
+            q.transpose(&rows, &mut a.out.reshape([a.y.len() / a.rows(), a.rows()])?)
         }),
         verb("permute", |q, a| {
-            let [first, last] = [2, a.y.len() / FEW];
-            q.permute(&a.y.reshape([first, 8, last])?, [2, 1, 0], &mut a.out.reshape([last, 8, first])?)
+            let columns = a.y.len() / a.rows();
+            let middle = if columns % 5 == 0 { 5 } else { 1 };
+            let [first, last] = [a.rows(), columns / middle];
+            let y = a.y.reshape([first, middle, last])?;
+            q.permute(&y, [2, 1, 0], &mut a.out.reshape([last, middle, first])?)
         }),
         verb("fill_random", |q, a| {
             q.fill_random(&mut a.floats(), Philox::seed(4), Normal { mean: 1.0, deviation: 2.0 })
@@ -344,37 +405,27 @@ pub(crate) fn table() -> Vec<Verb> {
         verb("run_lengths first", |q, a| {
             q.run_lengths(a.x.first(&a.count), &mut a.out, &mut a.other, &mut a.one)
         }),
-        verb("sum axis", |q, a| {
-            let rows = a.y.reshape([FEW, a.y.len() / FEW])?;
-            q.sum(rows.axis(1), &mut a.few.reshape([FEW, 1])?)
-        }),
-        verb("prod axis", |q, a| {
-            let columns = a.y.reshape([a.y.len() / FEW, FEW])?;
-            q.prod(columns.axis(0), &mut a.few.reshape([1, FEW])?)
-        }),
+        verb("sum axis", |q, a| q.sum(a.as_rows(&a.y)?.axis(1), &mut a.few.reshape([a.rows(), 1])?)),
+        verb("prod axis", |q, a| q.prod(a.as_columns(&a.y)?.axis(0), &mut a.few.reshape([1, a.rows()])?)),
         verb("min axis skip_nan", |q, a| {
-            let rows = a.numbers.reshape([FEW, a.numbers.len() / FEW])?;
-            q.min(rows.axis(1).skip_nan(), &mut a.few.cast_bits().reshape([FEW, 1])?)
+            q.min(a.as_rows(&a.numbers)?.axis(1).skip_nan(), &mut a.few.cast_bits().reshape([a.rows(), 1])?)
         }),
         verb("max segments skip_nan", |q, a| {
             q.max(a.numbers.segments(&a.offsets).skip_nan(), &mut a.few.cast_bits())
         }),
-        verb("reduce first", |q, a| {
-            let operation = "a ^ b";
-            q.reduce(a.y.first(&a.count), Monoid::new(operation, 0), &mut a.one)
-        }),
+        verb("reduce first", |q, a| q.reduce(a.y.first(&a.count), Monoid::new("a ^ b", 0), &mut a.one)),
         verb("mean first", |q, a| q.mean(a.numbers.first(&a.count), &mut a.float())),
         verb("norm first", |q, a| q.norm(a.numbers.first(&a.count), &mut a.float())),
         verb("dot first", |q, a| q.dot(a.x.first(&a.count), &a.y, &mut a.one)),
         verb("argmin first", |q, a| q.argmin(a.numbers.first(&a.count), &mut a.one)),
         verb("argmax first skip_nan", |q, a| q.argmax(a.numbers.first(&a.count).skip_nan(), &mut a.one)),
         verb("scan axis", |q, a| {
-            let columns = a.y.reshape([a.y.len() / FEW, FEW])?;
+            let columns = a.as_columns(&a.y)?;
             let mut out = a.out.reshape(columns.shape())?;
             q.scan(columns.axis(0), &mut out, Scan::inclusive(Operation::Sum))
         }),
         verb("sort axis", |q, a| {
-            let columns = a.y.reshape([a.y.len() / FEW, FEW])?;
+            let columns = a.as_columns(&a.y)?;
             q.sort(columns.axis(0), &mut a.out.reshape(columns.shape())?, Sort::ascending().bits(8..20))
         }),
         verb("random_permutation", |q, a| q.random_permutation(&mut a.out, Philox::seed(5))),

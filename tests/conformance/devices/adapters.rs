@@ -1,13 +1,10 @@
 //! D01: the list of adapters, and the adapter that a context opens.
 
 use crate::common::subject::NATIVE_CODE;
-use crate::common::{Case, Subject, case, results};
+use crate::common::{Case, Subject, assert_error, case, results};
 use crate::kernels::shaders::LOOKS;
 use fencepost::prelude::*;
-use fencepost::{
-    AdapterChoice, AdapterInfo, AdapterKind, ContextOptions, Error, ErrorDetail, QueueOptions,
-    RecorderChoice, adapters, args,
-};
+use fencepost::{AdapterInfo, AdapterKind, RecorderChoice, adapters};
 use std::env;
 use std::process::Command;
 
@@ -40,7 +37,7 @@ fn own(subject: &Subject) -> &AdapterInfo {
 
 fn listed(subject: &Subject) {
     let known = adapters();
-    let info = &known[subject.place().index().unwrap()];
+    let info = &known[subject.place().adapter_index().unwrap()];
     assert_eq!(info, own(subject));
     assert!(!info.name.is_empty() && info.max_array >= 1 << 20 && info.max_invocations >= 64);
     let text = info.to_string();
@@ -61,20 +58,17 @@ fn limits(subject: &Subject) {
     let ctx = subject.ctx();
     let info = ctx.info().clone();
     let queue = ctx.queue("q");
-    let error = ctx.zeros::<u32, 1>([info.max_array as usize / 4 + 1]).unwrap_err();
-    assert!(
-        matches!(error.detail(), ErrorDetail::TooLarge { limit, .. } if *limit == info.max_array),
-        "{error}"
+    assert_error!(
+        ctx.zeros::<u32, 1>([info.max_array as usize / 4 + 1]),
+        ErrorDetail::TooLarge { limit, .. } if *limit == info.max_array
     );
 
     let looks = LOOKS.kernel(subject, &ctx);
-    let x = ctx.zeros::<u32, 1>([128]).unwrap();
-    let mut y = ctx.zeros::<u32, 1>([128]).unwrap();
+    let [x, mut y] = [0; 2].map(|_| ctx.zeros::<u32, 1>([128]).unwrap());
     let over = Grid::groups([info.max_groups as usize + 1]);
-    let error = queue.launch_dyn(&looks, over, args![&mut x.clone(), &mut y]).unwrap_err();
-    assert!(
-        matches!(error.detail(), ErrorDetail::GridTooLarge { limit, .. } if *limit == info.max_groups),
-        "{error}"
+    assert_error!(
+        queue.launch_dyn(&looks, over, args![&mut x.clone(), &mut y]),
+        ErrorDetail::GridTooLarge { limit, .. } if *limit == info.max_groups
     );
     queue.launch_dyn(&looks, Grid::groups([1]), args![&mut x.clone(), &mut y]).unwrap();
 
@@ -192,7 +186,7 @@ fn lists_all(error: &Error, wanted: &str) -> bool {
 }
 
 fn by_place(subject: &Subject) {
-    let ctx = open(AdapterChoice::Index(subject.place().index().unwrap())).unwrap();
+    let ctx = open(AdapterChoice::Index(subject.place().adapter_index().unwrap())).unwrap();
     assert_eq!(ctx.info(), own(subject));
 }
 
@@ -263,11 +257,11 @@ fn by_environment(subject: &Subject) {
             let error = open(AdapterChoice::Auto).unwrap_err();
             assert!(lists_all(&error, "no such adapter"), "{error}");
             // The caller's own choice overrides the variable.
-            let place = subject.place().index().unwrap();
+            let place = subject.place().adapter_index().unwrap();
             assert_eq!(open(AdapterChoice::Index(place)).unwrap().info(), own(subject));
         }
         Err(_) => {
-            let place = subject.place().index().unwrap();
+            let place = subject.place().adapter_index().unwrap();
             let info = own(subject);
             let run =
                 |adapter: &str, outcome: &str| run_child_of(BY_ENVIRONMENT, subject, Some(adapter), outcome);

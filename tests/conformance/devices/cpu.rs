@@ -1,9 +1,8 @@
 //! D06, R07: the CPU device, which every machine has, and its checks of kernels.
 
-use crate::common::{Case, Subject, case, dump};
+use crate::common::{Case, Subject, assert_error, case, dump, queues};
 use fencepost::kernel_check::Mistake;
 use fencepost::prelude::*;
-use fencepost::{AdapterChoice, CheckOptions, ContextOptions, ErrorDetail, args};
 use std::time::Duration;
 
 const TEXT: &str = "
@@ -32,8 +31,12 @@ pub fn cases() -> Vec<Case> {
 
 /// Opens the CPU, with checks or without.
 fn cpu(subject: &Subject, check: Option<CheckOptions>) -> Context {
-    let options = ContextOptions::default().adapter(AdapterChoice::Cpu).check(check);
-    let ctx = Context::with_options(options).wait().unwrap();
+    open(subject, ContextOptions::default().check(check))
+}
+
+/// Opens the CPU with options.
+fn open(subject: &Subject, options: ContextOptions) -> Context {
+    let ctx = Context::with_options(options.adapter(AdapterChoice::Cpu)).wait().unwrap();
     subject.watch(&ctx);
     ctx
 }
@@ -56,12 +59,8 @@ fn runs(subject: &Subject) {
 }
 
 fn endless(subject: &Subject) {
-    let launch_limit = Duration::from_millis(300);
-    let options = ContextOptions::default().adapter(AdapterChoice::Cpu).launch_limit(launch_limit);
-    let ctx = Context::with_options(options).wait().unwrap();
-    subject.watch(&ctx);
-    let queue = ctx.queue("main");
-    let other = ctx.queue("other");
+    let ctx = open(subject, ContextOptions::default().launch_limit(Duration::from_millis(300)));
+    let [queue, other] = queues(&ctx, ["main", "other"]);
     let text = "@group(0) @binding(0) var<storage, read_write> out: array<u32>;
         @compute @workgroup_size(4) fn endless() { while out[0] == 0u { } }";
     let kernel = ctx.kernel_from(text, "endless").unwrap();
@@ -99,9 +98,7 @@ fn beside_a_long_launch(subject: &Subject) {
             for (var i = 0u; i < 20u; i++) { out[id.x] += i; }
         }";
     for limit in [300, 1_000, 5_000].map(Duration::from_millis) {
-        let options = ContextOptions::default().adapter(AdapterChoice::Cpu).launch_limit(limit);
-        let ctx = Context::with_options(options).wait().unwrap();
-        subject.watch(&ctx);
+        let ctx = open(subject, ContextOptions::default().launch_limit(limit));
         let queue = ctx.queue("long");
         let kernel = ctx.kernel_from(text, "hours").unwrap();
         let mut zeros = queue.zeros::<u32, 1>([1 << 17]).unwrap();
@@ -118,8 +115,7 @@ fn beside_a_long_launch(subject: &Subject) {
         queue.launch_dyn(&kernel, Grid::threads([1 << 15]), args![out = &mut sums]).unwrap();
         assert!(queue.read(&sums).wait().unwrap().iter().all(|&sum| sum == 190));
         let in_time = !matches!(end.is_complete(), Ok(true) | Err(_));
-        let error = end.wait().unwrap_err();
-        assert!(matches!(error.detail(), ErrorDetail::LaunchTooLong { .. }), "{error}");
+        assert_error!(end.wait(), ErrorDetail::LaunchTooLong { .. });
         if in_time {
             return;
         }
@@ -184,10 +180,9 @@ fn fails(subject: &Subject) {
     let [mut out, mut after] = [(); 2].map(|()| ctx.zeros::<u32, 1>([8]).unwrap());
     queue.launch_dyn(&kernel, Grid::threads([8]), args![out = &mut out]).unwrap();
     queue.fill(&mut after, 5).unwrap();
-    let error = queue.finish().wait().unwrap_err();
-    assert!(
-        matches!(error.detail(), ErrorDetail::KernelMistakes { kernel, mistakes: 1, .. } if kernel == "races"),
-        "{error}"
+    assert_error!(
+        queue.finish().wait(),
+        ErrorDetail::KernelMistakes { kernel, mistakes: 1, .. } if kernel == "races"
     );
     assert!(queue.take_error().is_some());
     assert_eq!(queue.read(&after).wait().unwrap(), [0; 8], "the fill after the launch is not executed");

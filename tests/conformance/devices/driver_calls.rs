@@ -3,7 +3,6 @@
 use super::lost::{CALLS, is_loss};
 use crate::common::refusing::{self, Rule, not_tried};
 use crate::common::{Case, Subject, case, raw};
-use fencepost::prelude::*;
 use fencepost::{AdoptOptions, RecorderChoice};
 
 pub fn cases() -> Vec<Case> {
@@ -35,8 +34,7 @@ fn silent(s: &Subject, adapter: &wgpu::Adapter, recorder: RecorderChoice, thread
     let (device, queue, driver) = refusing::open(adapter);
     let exclusive = recorder == RecorderChoice::Direct;
     let options = AdoptOptions::default().recorder(recorder).exclusive(exclusive).threads(threads);
-    let ctx = Context::adopt(device, queue, options).unwrap();
-    s.watch(&ctx);
+    let ctx = s.adopt((device, queue), options);
     let queue = ctx.queue("q");
     let mut x = queue.full([N], 7_u32).unwrap();
     assert_eq!(queue.read(&x).wait().unwrap(), [7; N]);

@@ -3,8 +3,7 @@
 use super::same_results::same;
 use crate::common::{Case, Subject, case};
 use fencepost::prelude::*;
-use fencepost::testing::{self, CpuFaults};
-use fencepost::{ErrorDetail, SimulatorOptions};
+use fencepost::testing::CpuFaults;
 
 pub fn cases() -> Vec<Case> {
     const ONE_LANE: &str = "wgpu gives one hardware queue a device";
@@ -16,11 +15,9 @@ pub fn cases() -> Vec<Case> {
     ]
 }
 
-fn on_lanes(s: &Subject, lanes: usize, seed: u64, policy: Policy) -> Context {
+pub(super) fn on_lanes(s: &Subject, lanes: usize, seed: u64, policy: Policy) -> Context {
     let faults = CpuFaults { delays: true, ..CpuFaults::default() };
-    let ctx = testing::on_cpu(SimulatorOptions::default().seed(seed).lanes(lanes), faults, policy);
-    s.watch(&ctx);
-    ctx
+    s.on_cpu(SimulatorOptions::default().seed(seed).lanes(lanes), faults, policy)
 }
 
 fn bytes(s: &Subject) {

@@ -54,11 +54,9 @@ pub fn own(s: &Subject) -> Doomed {
 }
 
 fn adopted(s: &Subject, name: &'static str, options: AdoptOptions) -> Doomed {
-    let (device, queue) = raw::open(s);
     let threads = options.threads;
     let by_wgpu = !options.exclusive;
-    let ctx = Context::adopt(device, queue, options).unwrap();
-    s.watch(&ctx);
+    let ctx = s.adopt(raw::open(s), options);
     Doomed { name, ctx, threads, by_wgpu, breaker: None }
 }
 
@@ -88,11 +86,6 @@ pub fn lost(doomed: &Doomed) -> Error {
 /// Returns a context on the CPU recorder that loses its device after `steps` steps.
 pub fn lost_after(s: &Subject, steps: u64) -> Context {
     let lanes = s.place().lanes() as usize;
-    let ctx = testing::on_cpu(
-        SimulatorOptions::default().lanes(lanes),
-        CpuFaults { lost_after: Some(steps), ..CpuFaults::default() },
-        Policy::default(),
-    );
-    s.watch(&ctx);
-    ctx
+    let faults = CpuFaults { lost_after: Some(steps), ..CpuFaults::default() };
+    s.on_cpu(SimulatorOptions::default().lanes(lanes), faults, Policy::Ordered)
 }

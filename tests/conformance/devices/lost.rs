@@ -3,9 +3,8 @@
 use super::losing::{Doomed, doomed, lost, lost_after, with_threads};
 use crate::common::full::full;
 use crate::common::kernels::Iota;
-use crate::common::{Case, Subject, case};
+use crate::common::{Case, Subject, case, dump, hold, queues};
 use fencepost::prelude::*;
-use fencepost::{Error, ErrorDetail, QueueOptions, ShaderSource, UserEvent};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::channel;
@@ -47,11 +46,9 @@ struct Held {
 impl Held {
     fn new(ctx: &Context) -> Self {
         let queue = ctx.queue_with(QueueOptions::default().label("held").timing(true));
-        let gate = ctx.user_event("gate");
-        let mut x = ctx.zeros([N]).unwrap();
-        let mut y = ctx.zeros([N]).unwrap();
+        let [mut x, mut y] = [0; 2].map(|_| ctx.zeros([N]).unwrap());
         let start = queue.marker();
-        queue.wait_for(&gate.event()).unwrap();
+        let gate = hold(&queue);
         queue.fill(&mut x, 1).unwrap();
         queue.fill(&mut y, 2).unwrap();
         Self { queue, gate, x, y, start }
@@ -321,9 +318,7 @@ fn ends(s: &Subject) {
             drop((doomed, reading, side, z));
             drop(held);
             // Threads that are about to end may hold the context a little longer. The watchdog reports a hang.
-            while watch.state_dump().is_some() {
-                thread::yield_now();
-            }
+            dump::until(|| watch.state_dump().is_none());
         }
     }
 }
@@ -354,11 +349,9 @@ fn nothing_runs(s: &Subject) {
     let text = "@group(0) @binding(0) var<storage, read_write> out: array<u32>;
         @compute @workgroup_size(1) fn counts() { out[0] = 1u; }";
     let kernel = ctx.kernel_from(text, "counts").unwrap();
-    let trigger = ctx.queue("trigger");
-    let queue = ctx.queue("q");
-    let gate = ctx.user_event("gate");
+    let [trigger, queue] = queues(&ctx, ["trigger", "q"]);
     let mut out = ctx.empty::<u32, 1>([1]).unwrap();
-    queue.wait_for(&gate.event()).unwrap();
+    let gate = hold(&queue);
     for _ in 0..10 {
         queue.launch_dyn(&kernel, Grid::groups([1]), args![out = &mut out]).unwrap();
     }
@@ -379,8 +372,7 @@ fn any_step(s: &Subject) {
     // There are eight fills; a read in place is not a step.
     for steps in 0..8 {
         let ctx = lost_after(s, steps);
-        let one = ctx.queue("one");
-        let two = ctx.queue("two");
+        let [one, two] = queues(&ctx, ["one", "two"]);
         let attempt = || {
             let mut x = ctx.zeros([N])?;
             let mut readings = Vec::new();

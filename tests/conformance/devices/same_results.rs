@@ -1,10 +1,9 @@
 //! D04: one program gives the same bytes on every device.
 
+use super::lanes::on_lanes;
 use crate::common::kernels::{Iota, Mix, Spin, mixed};
 use crate::common::{Case, Subject, case};
 use fencepost::prelude::*;
-use fencepost::testing::{self, CpuFaults};
-use fencepost::{Kernel, SimulatorOptions};
 
 pub fn cases() -> Vec<Case> {
     vec![
@@ -28,14 +27,7 @@ pub fn cases() -> Vec<Case> {
 
 fn seeds(subject: &Subject) {
     for seed in 0..20 {
-        let lanes = seed as usize % 4 + 1;
-        let ctx = testing::on_cpu(
-            SimulatorOptions::default().seed(seed).lanes(lanes),
-            CpuFaults { delays: true, ..CpuFaults::default() },
-            Policy::default(),
-        );
-        subject.watch(&ctx);
-        same(&ctx);
+        same(&on_lanes(subject, seed as usize % 4 + 1, seed, Policy::Ordered));
     }
 }
 

@@ -1,7 +1,6 @@
 //! D02: the current context.
 
-use crate::common::{Case, Subject, case};
-use fencepost::ErrorDetail;
+use crate::common::{Case, Subject, assert_error, case};
 use fencepost::prelude::*;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::thread;
@@ -40,8 +39,7 @@ fn inside(subject: &Subject) {
 }
 
 fn nest(subject: &Subject) {
-    let a = subject.ctx();
-    let b = subject.ctx();
+    let [a, b] = [0; 2].map(|_| subject.ctx());
     let of_a = a.queue("a");
     let of_b = b.queue("b");
     of_a.make_current();
@@ -58,8 +56,7 @@ fn nest(subject: &Subject) {
 }
 
 fn of_a_queue(subject: &Subject) {
-    let a = subject.ctx();
-    let b = subject.ctx();
+    let [a, b] = [0; 2].map(|_| subject.ctx());
     let of_a = a.queue("a");
     let of_b = b.queue("b");
     let inside = of_a.scope(|| {
@@ -72,8 +69,7 @@ fn of_a_queue(subject: &Subject) {
 }
 
 fn of_its_thread(subject: &Subject) {
-    let a = subject.ctx();
-    let b = subject.ctx();
+    let [a, b] = [0; 2].map(|_| subject.ctx());
     a.scope(|| {
         thread::scope(|scope| {
             scope.spawn(|| {
@@ -86,6 +82,5 @@ fn of_its_thread(subject: &Subject) {
 }
 
 fn none(_: &Subject) {
-    let error = work(1).unwrap_err();
-    assert!(matches!(error.detail(), ErrorDetail::NoContext), "{error}");
+    assert_error!(work(1), ErrorDetail::NoContext);
 }

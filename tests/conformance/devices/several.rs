@@ -1,9 +1,9 @@
 //! D02: several contexts at once, on one adapter and on several.
 
 use crate::common::early_results::{self, RUNS};
-use crate::common::kernels::{Iota, Mix, Spin, mixed};
+use crate::common::kernels::{Iota, Mix, Spin, mix, mixed};
 use crate::common::partners::{each_pair, every_pair, partners, without_threads};
-use crate::common::{Case, Subject, case};
+use crate::common::{Case, Subject, case, dump, hold};
 use fencepost::prelude::*;
 use fencepost::{HostBuffer, SimulatorOptions, args};
 use std::sync::mpsc::channel;
@@ -71,11 +71,9 @@ fn copy_around(ctx: &Context) {
 }
 
 fn while_held(s: &Subject) {
-    let held = s.ctx();
-    let ctx = s.ctx();
+    let [held, ctx] = [0; 2].map(|_| s.ctx());
     let queue = held.queue("held");
-    let gate = held.user_event("gate");
-    queue.wait_for(&gate.event()).unwrap();
+    let gate = hold(&queue);
     let x = queue.full([N], 3_u32).unwrap();
     let read = queue.read(&x);
     queue.flush().unwrap();
@@ -115,8 +113,7 @@ fn while_busy(s: &Subject) {
 /// the same threads, so another kernel might run after this one; but it runs copies on a separate thread for each
 /// device.
 fn beside_a_long_kernel(s: &Subject) {
-    let busy = s.ctx();
-    let ctx = s.ctx();
+    let [busy, ctx] = [0; 2].map(|_| s.ctx());
     let long = busy.queue("long");
     let spin = busy.kernel::<Spin>().unwrap();
     let mut out = long.zeros::<u32, 1>([1]).unwrap();
@@ -136,12 +133,10 @@ fn beside_a_long_kernel(s: &Subject) {
     };
     let half_a_second = f64::from(rounds) * 0.5 / took.as_secs_f64();
     let still_ran = [1.0, 2.0, 4.0, 8.0].into_iter().any(|times| {
-        let before = submitted(&busy);
+        let before = dump::submitted(&busy);
         launch((times * half_a_second) as u32);
         long.flush().unwrap();
-        while submitted(&busy) == before {
-            thread::yield_now();
-        }
+        dump::until(|| dump::submitted(&busy) != before);
         // The device has no other work of this context, so it runs the kernel.
         copy_around(&ctx);
         let runs = !long.marker().is_complete().unwrap();
@@ -151,18 +146,9 @@ fn beside_a_long_kernel(s: &Subject) {
     assert!(still_ran, "every kernel was over before the copies of the other context");
 }
 
-/// Returns the number of batches that the first lane of a context has submitted.
-fn submitted(ctx: &Context) -> u64 {
-    let dump = ctx.diagnostics().state_dump();
-    let line = dump.lines().find(|line| line.starts_with("lane 0: ")).unwrap();
-    let (_, rest) = line.split_once("submitted ").unwrap();
-    rest.split(',').next().unwrap().parse().unwrap()
-}
-
 /// Launches a kernel that runs until the test ends it.
 fn beside_a_kernel_that_waits(s: &Subject) {
-    let busy = s.ctx();
-    let ctx = s.ctx();
+    let [busy, ctx] = [0; 2].map(|_| s.ctx());
     let (begins, begun) = channel();
     let (end, ends) = channel::<()>(); // a failure drops the sender, which ends the kernel too
     let ends = Mutex::new(ends);
@@ -316,10 +302,8 @@ fn turns_with_synchronize(subject: &Subject) {
             ctx.scope(|| {
                 let ctx = Context::current().unwrap();
                 ctx.current_queue().upload(&host, x).unwrap();
-                let mix = ctx.kernel::<Mix>().unwrap();
                 let zero = ctx.zeros([N]).unwrap();
-                let args = Mix { a: 1, b: 1, x: &zero, y: x };
-                ctx.current_queue().launch(&mix, Grid::threads([N]), args).unwrap();
+                mix(&ctx.current_queue(), 1, 1, &zero, x);
                 ctx.synchronize().wait().unwrap();
                 ctx.current_queue().read_into(x, &mut host).unwrap();
             });

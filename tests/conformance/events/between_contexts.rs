@@ -2,8 +2,8 @@
 
 use crate::common::full::full;
 use crate::common::partners::{self, partners, without_threads};
-use crate::common::{Case, Subject, case, dump};
-use fencepost::testing::{self, CpuFaults};
+use crate::common::{Case, Subject, assert_error, case, dump, hold, queues};
+use fencepost::testing::CpuFaults;
 use fencepost::{CommandQueue, Context, ErrorDetail, Policy, SimulatorOptions};
 use std::sync::mpsc::channel;
 
@@ -48,6 +48,11 @@ fn each_pair(s: &Subject, each: impl Fn(&str, &Context, &Context)) {
     }
 }
 
+/// Makes a queue `from` of a context, and a queue `to` of a context that waits for it.
+pub(super) fn from_to(source: &Context, waiter: &Context) -> [CommandQueue; 2] {
+    [source.queue("from"), waiter.queue("to")]
+}
+
 fn waits(s: &Subject) {
     each_pair(s, waits_between);
     if full() {
@@ -56,12 +61,10 @@ fn waits(s: &Subject) {
 }
 
 fn waits_between(names: &str, source: &Context, waiter: &Context) {
-    let from = source.queue("from");
-    let to = waiter.queue("to");
-    let gate = source.user_event("gate");
+    let [from, to] = from_to(source, waiter);
     let mut x = source.zeros([N]).unwrap();
     let mut y = waiter.zeros([N]).unwrap();
-    from.wait_for(&gate.event()).unwrap();
+    let gate = hold(&from);
     from.fill(&mut x, 1_u32).unwrap();
     let filled = from.marker();
     to.fill(&mut y, 1_u32).unwrap();
@@ -80,11 +83,9 @@ fn waits_between(names: &str, source: &Context, waiter: &Context) {
 fn others_go_on(s: &Subject) {
     each_pair(s, |names, source, waiter| {
         let from = source.queue("from");
-        let to = waiter.queue("to");
-        let gate = source.user_event("gate");
-        let here = waiter.queue("here");
+        let [to, here] = queues(waiter, ["to", "here"]);
         let there = source.queue("there");
-        from.wait_for(&gate.event()).unwrap();
+        let gate = hold(&from);
         to.wait_for(&from.marker()).unwrap();
         to.flush().unwrap();
         for round in 0..5_u32 {
@@ -115,8 +116,7 @@ fn submits_nothing(s: &Subject) {
 
 fn starts(s: &Subject) {
     each_pair(s, |names, source, waiter| {
-        let from = source.queue("from");
-        let to = waiter.queue("to");
+        let [from, to] = from_to(source, waiter);
         for round in 0..5_u32 {
             let x = from.full([N], round).unwrap();
             let filled = from.marker();
@@ -154,21 +154,17 @@ fn flushes(s: &Subject) {
 
 fn starts_for_executors(s: &Subject) {
     each_pair(s, |names, source, waiter| {
-        let from = source.queue("from");
-        let to = waiter.queue("to");
+        let [from, to] = from_to(source, waiter);
         let mut x = from.full([N], 1_u32).unwrap();
         to.wait_for(&from.marker()).unwrap();
         pollster::block_on(to.finish()).unwrap();
         from.fill(&mut x, 2).unwrap();
         let filled = from.marker();
         to.wait_for(&filled).unwrap();
-        while !to.marker().is_complete().unwrap() {
-            std::thread::yield_now();
-        }
+        dump::until(|| to.marker().is_complete().unwrap());
         assert!(filled.is_complete().unwrap(), "{names}");
         // A wait that times out loses nothing.
-        let gate = source.user_event("gate");
-        from.wait_for(&gate.event()).unwrap();
+        let gate = hold(&from);
         to.wait_for(&from.marker()).unwrap();
         let mut done = to.finish();
         assert!(done.wait_timeout(std::time::Duration::from_millis(1)).unwrap().is_none(), "{names}");
@@ -180,10 +176,8 @@ fn starts_for_executors(s: &Subject) {
 
 fn for_a_queue(s: &Subject) {
     each_pair(s, |names, source, waiter| {
-        let from = source.queue("from");
-        let to = waiter.queue("to");
-        let gate = source.user_event("gate");
-        from.wait_for(&gate.event()).unwrap();
+        let [from, to] = from_to(source, waiter);
+        let gate = hold(&from);
         let x = from.full([N], 3_u32).unwrap();
         let filled = from.marker();
         to.wait_for(&from).unwrap();
@@ -218,8 +212,7 @@ fn signalled_in_callback(s: &Subject) {
     for awaited in [false, true] {
         let source = without_threads(s, 2, Policy::Ordered);
         let waiter = s.ctx();
-        let from = source.queue("from");
-        let to = waiter.queue("to");
+        let [from, to] = from_to(&source, &waiter);
         let gate = source.user_event("gate");
         to.wait_for(&gate.event()).unwrap();
         let x = to.full([N], 1_u32).unwrap();
@@ -232,13 +225,11 @@ fn signalled_in_callback(s: &Subject) {
 
 fn recorded_again(s: &Subject) {
     each_pair(s, |names, source, waiter| {
-        let from = source.queue("from");
-        let to = waiter.queue("to");
+        let [from, to] = from_to(source, waiter);
         let event = source.event();
-        let gate = source.user_event("gate");
         event.record(&from).unwrap();
         to.wait_for(&event).unwrap();
-        from.wait_for(&gate.event()).unwrap();
+        let gate = hold(&from);
         event.record(&from).unwrap();
         to.finish().wait().unwrap();
         assert!(!event.is_complete().unwrap(), "{names}");
@@ -253,8 +244,7 @@ fn unrecorded(s: &Subject) {
         let event = other.event();
         queue.wait_for(&event).unwrap();
         queue.finish().wait().unwrap();
-        let error = event.record(&queue).unwrap_err();
-        assert!(matches!(error.detail(), ErrorDetail::ForeignContext { .. }), "{name}: {error}");
+        assert_error!(event.record(&queue), ErrorDetail::ForeignContext { .. }, "{name}");
         assert!(event.is_complete().unwrap(), "the event stays unrecorded");
     }
 }
@@ -273,10 +263,8 @@ fn fails_and_works_on(to: &CommandQueue, is_cause: impl Fn(&ErrorDetail) -> bool
 
 fn failures(s: &Subject) {
     each_pair(s, |names, source, waiter| {
-        let from = source.queue("from");
-        let to = waiter.queue("to");
-        let gate = source.user_event("gate");
-        from.wait_for(&gate.event()).unwrap();
+        let [from, to] = from_to(source, waiter);
+        let gate = hold(&from);
         to.wait_for(&from.marker()).unwrap();
         let after = to.marker();
         drop(gate);
@@ -294,21 +282,15 @@ fn failures(s: &Subject) {
 
 /// Returns a context on the CPU recorder that loses its device at the first step.
 fn doomed(s: &Subject, threads: bool) -> Context {
-    let ctx = testing::on_cpu(
-        SimulatorOptions::default().threads(threads),
-        CpuFaults { lost_after: Some(0), ..CpuFaults::default() },
-        Policy::default(),
-    );
-    s.watch(&ctx);
-    ctx
+    let faults = CpuFaults { lost_after: Some(0), ..CpuFaults::default() };
+    s.on_cpu(SimulatorOptions::default().threads(threads), faults, Policy::Ordered)
 }
 
 fn lost(s: &Subject) {
     for threads in [true, false] {
         let source = doomed(s, threads);
         let waiter = s.ctx();
-        let from = source.queue("from");
-        let to = waiter.queue("to");
+        let [from, to] = from_to(&source, &waiter);
         let mut x = source.zeros::<u32, 1>([N]).unwrap();
         from.fill(&mut x, 1).unwrap();
         to.wait_for(&from.marker()).unwrap();
@@ -322,12 +304,10 @@ fn lost_here(s: &Subject) {
     for threads in [true, false] {
         let source = s.ctx();
         let waiter = doomed(s, threads);
-        let from = source.queue("from");
-        let to = waiter.queue("to");
-        let gate = source.user_event("gate");
+        let [from, to] = from_to(&source, &waiter);
         let mut x = source.zeros([N]).unwrap();
         let mut y = waiter.zeros([N]).unwrap();
-        from.wait_for(&gate.event()).unwrap();
+        let gate = hold(&from);
         from.fill(&mut x, 1_u32).unwrap();
         to.wait_for(&from.marker()).unwrap();
         let other = waiter.queue_with(Default::default());
@@ -343,8 +323,7 @@ fn lost_here(s: &Subject) {
 
 fn would_deadlock(s: &Subject) {
     each_pair(s, |names, source, waiter| {
-        let from = source.queue("from");
-        let to = waiter.queue("to");
+        let [from, to] = from_to(source, waiter);
         let (sender, receiver) = channel();
         let (later, asked) = channel::<fencepost::Event>();
         from.callback(move || {
@@ -364,8 +343,7 @@ fn would_deadlock(s: &Subject) {
 fn dropped(s: &Subject) {
     // The contexts wait for each other, and the caller drops both.
     partners::each_pair(s, |_, source, waiter| {
-        let from = source.queue("from");
-        let to = waiter.queue("to");
+        let [from, to] = from_to(source, waiter);
         let mut x = source.zeros([N]).unwrap();
         let mut y = waiter.zeros([N]).unwrap();
         for round in 0..5_u32 {
@@ -379,8 +357,7 @@ fn dropped(s: &Subject) {
     for (name, other) in partners(s, Policy::Ordered) {
         let (sender, receiver) = channel();
         let gate = other.user_event("gate");
-        let ctx = s.ctx();
-        let to = ctx.queue("to");
+        let (ctx, to) = s.with_queue("to");
         to.wait_for(&gate.event()).unwrap();
         to.callback(move || sender.send(()).unwrap()).unwrap();
         drop((to, ctx));
@@ -406,9 +383,8 @@ fn long_chain(s: &Subject) {
     // 150 queues wait for each other in a chain, and all of them are held back at once.
     let one = s.ctx();
     let two = without_threads(s, 2, Policy::Ordered);
-    let gate = one.user_event("gate");
     let mut queues = vec![one.queue("first")];
-    queues[0].wait_for(&gate.event()).unwrap();
+    let gate = hold(&queues[0]);
     for at in 1..150 {
         let ctx = if at % 2 == 0 { &one } else { &two };
         let queue = ctx.queue_with(Default::default());

@@ -1,6 +1,6 @@
 //! E05: events and late results can be awaited on any executor.
 
-use crate::common::{Case, Subject, case};
+use crate::common::{Case, Subject, case, hold};
 use fencepost::{CommandQueue, Context, DeviceArray, SimulatorOptions};
 use std::future::Future;
 use std::pin::Pin;
@@ -30,9 +30,8 @@ const N: usize = 64;
 
 fn awaited(subject: &Subject) {
     let (ctx, queue) = subject.with_queue("main");
-    let gate = ctx.user_event("gate");
     let mut x = ctx.zeros([N]).unwrap();
-    queue.wait_for(&gate.event()).unwrap();
+    let gate = hold(&queue);
     queue.fill(&mut x, 1_u32).unwrap();
     let marker = queue.marker();
     let read = queue.read(&x);
@@ -98,9 +97,8 @@ fn many_tasks(subject: &Subject) {
 
 fn moved(subject: &Subject) {
     let (ctx, queue) = subject.with_queue("main");
-    let gate = ctx.user_event("gate");
     let mut x = ctx.zeros([N]).unwrap();
-    queue.wait_for(&gate.event()).unwrap();
+    let gate = hold(&queue);
     queue.fill(&mut x, 4_u32).unwrap();
     let mut read = queue.read(&x);
     let first = Pin::new(&mut read).poll(&mut Task::from_waker(Waker::noop()));
@@ -112,9 +110,8 @@ fn moved(subject: &Subject) {
 
 fn dropped(subject: &Subject) {
     let (ctx, queue) = subject.with_queue("main");
-    let gate = ctx.user_event("gate");
     let mut x = ctx.zeros([N]).unwrap();
-    queue.wait_for(&gate.event()).unwrap();
+    let gate = hold(&queue);
     queue.fill(&mut x, 5_u32).unwrap();
     let mut read = queue.read(&x);
     let mut done = queue.marker().done();

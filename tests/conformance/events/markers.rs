@@ -1,7 +1,7 @@
 //! E01, E02: the commands that a marker covers, and the moment at which a wait for a marker returns.
 
 use crate::common::early_results::{self, RUNS, VALUE};
-use crate::common::{Case, Subject, case};
+use crate::common::{Case, Subject, case, hold};
 use fencepost::prelude::*;
 use std::time::Duration;
 
@@ -22,12 +22,11 @@ const N: usize = 256;
 
 fn exactly(subject: &Subject) {
     let (ctx, queue) = subject.with_queue("main");
-    let gate = ctx.user_event("gate");
     let mut x = ctx.zeros([N]).unwrap();
     queue.fill(&mut x, 1_u32).unwrap();
     let read = queue.read(&x);
     let covered = queue.marker();
-    queue.wait_for(&gate.event()).unwrap();
+    let gate = hold(&queue);
     let held = queue.marker();
     queue.fill(&mut x, 2).unwrap();
     let after = queue.marker();
@@ -62,12 +61,11 @@ fn of_nothing(subject: &Subject) {
 
 fn two_reads(subject: &Subject) {
     let (ctx, queue) = subject.with_queue("main");
-    let gate = ctx.user_event("gate");
     let x = ctx.full([N], 1_u32).unwrap();
     let y = ctx.full([N], 2_u32).unwrap();
     let first = queue.read(&x);
     let at_first = queue.marker();
-    queue.wait_for(&gate.event()).unwrap();
+    let gate = hold(&queue);
     let mut second = queue.read(&y);
     at_first.wait().unwrap();
     assert_eq!(first.wait().unwrap(), [1; N]);
@@ -78,12 +76,11 @@ fn two_reads(subject: &Subject) {
 
 fn two_downloads(subject: &Subject) {
     let (ctx, queue) = subject.with_queue("main");
-    let gate = ctx.user_event("gate");
     let x = [1_u32, 2].map(|value| ctx.full([N], value).unwrap());
     let mut host: [HostArray<u32, Download>; 2] = [ctx.pinned([N]).unwrap(), ctx.pinned([N]).unwrap()];
     queue.download(&x[0], &mut host[0]).unwrap();
     let first = queue.marker();
-    queue.wait_for(&gate.event()).unwrap();
+    let gate = hold(&queue);
     queue.download(&x[1], &mut host[1]).unwrap();
     first.wait().unwrap();
     assert_eq!(host[0].try_read(<[u32]>::to_vec).unwrap(), [1; N]);

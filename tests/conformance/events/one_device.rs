@@ -1,32 +1,25 @@
 //! E07 for contexts on one wgpu device. They submit to one hardware queue, so the device keeps the order, not the host.
 
+use super::between_contexts::from_to;
 use crate::common::full::full;
 use crate::common::program::Program;
-use crate::common::{Case, Subject, case, dump, raw};
+use crate::common::{Case, Subject, assert_error, case, dump, hold, queues, raw, wgpu_only};
 use fencepost::prelude::*;
 use fencepost::{AdoptOptions, ErrorDetail, Policy, RecorderChoice, SimulatorOptions};
 use std::sync::mpsc::channel;
 
-const NO_DEVICE: &str = "there is no wgpu device";
-
 pub fn cases() -> Vec<Case> {
-    vec![
-        case("e07_on_one_device_a_wait_for_submitted_work_does_not_poll_the_source", without_polls)
-            .gpu_only(NO_DEVICE),
-        case("e07_on_one_device_a_wait_ends_when_the_awaited_work_is_submitted", submitted_later)
-            .gpu_only(NO_DEVICE),
-        case("e07_on_one_device_later_commands_complete_after_the_awaited_work", not_early)
-            .gpu_only(NO_DEVICE),
-        case("e07_on_one_device_reads_and_uploads_in_place_come_after_the_wait", in_place)
-            .gpu_only(NO_DEVICE),
-        case("e07_on_one_device_copies_between_contexts_are_in_order", copies).gpu_only(NO_DEVICE),
-        case("e07_devices_of_two_wgpu_instances_are_not_taken_for_one_device", two_instances)
-            .gpu_only(NO_DEVICE),
-        case("m09_a_copy_between_arrays_of_two_contexts_on_one_buffer_is_exact", one_buffer)
-            .gpu_only(NO_DEVICE),
-        case("e07_on_one_device_contexts_take_turns_on_a_buffer", turns).gpu_only(NO_DEVICE),
-        case("e07_on_one_device_a_failure_gives_the_error_other_context", failure).gpu_only(NO_DEVICE),
-    ]
+    wgpu_only(vec![
+        case("e07_on_one_device_a_wait_for_submitted_work_does_not_poll_the_source", without_polls),
+        case("e07_on_one_device_a_wait_ends_when_the_awaited_work_is_submitted", submitted_later),
+        case("e07_on_one_device_later_commands_complete_after_the_awaited_work", not_early),
+        case("e07_on_one_device_reads_and_uploads_in_place_come_after_the_wait", in_place),
+        case("e07_on_one_device_copies_between_contexts_are_in_order", copies),
+        case("e07_devices_of_two_wgpu_instances_are_not_taken_for_one_device", two_instances),
+        case("m09_a_copy_between_arrays_of_two_contexts_on_one_buffer_is_exact", one_buffer),
+        case("e07_on_one_device_contexts_take_turns_on_a_buffer", turns),
+        case("e07_on_one_device_a_failure_gives_the_error_other_context", failure),
+    ])
 }
 
 const N: usize = 500;
@@ -45,9 +38,7 @@ fn each_two(subject: &Subject, threads: [bool; 2], each: impl Fn(&Context, &Cont
         let (device, queue) = raw::open(subject);
         let adopt = |recorder, threads| {
             let options = AdoptOptions::default().recorder(recorder).threads(threads);
-            let ctx = Context::adopt(device.clone(), queue.clone(), options).unwrap();
-            subject.watch(&ctx);
-            ctx
+            subject.adopt((device.clone(), queue.clone()), options)
         };
         each(&adopt(one, threads[0]), &adopt(other, threads[1]));
     }
@@ -108,8 +99,7 @@ fn not_early(subject: &Subject) {
     let third = Context::simulated(SimulatorOptions::default());
     subject.watch(&third);
     each_two(subject, [true; 2], |source, waiter| {
-        let from = source.queue("from");
-        let to = waiter.queue("to");
+        let [from, to] = from_to(source, waiter);
         let elsewhere = third.queue("elsewhere");
         let after = || {
             subject.spin(source, &from, 20);
@@ -123,9 +113,7 @@ fn not_early(subject: &Subject) {
         assert!(done.is_complete().unwrap(), "finish");
         let done = after();
         let passed = to.marker();
-        while !passed.is_complete().unwrap() {
-            std::thread::yield_now();
-        }
+        dump::until(|| passed.is_complete().unwrap());
         assert!(done.is_complete().unwrap(), "marker");
         let (done, (sender, receiver)) = (after(), channel());
         to.callback(move || sender.send(done.is_complete()).unwrap()).unwrap();
@@ -147,8 +135,7 @@ fn own_and_adopted(subject: &Subject) -> Vec<[Context; 2]> {
         let own = subject.ctx_with(Policy::Unchecked);
         let (device, queue) = own.wgpu().unwrap();
         let options = AdoptOptions::default().recorder(recorder);
-        let other = Context::adopt(device.clone(), queue.clone(), options).unwrap();
-        subject.watch(&other);
+        let other = subject.adopt((device.clone(), queue.clone()), options);
         [own, other]
     };
     RECORDERS.map(beside).into()
@@ -158,8 +145,7 @@ fn own_and_adopted(subject: &Subject) -> Vec<[Context; 2]> {
 /// the work of `from`.
 fn in_place(subject: &Subject) {
     for [own, other] in own_and_adopted(subject) {
-        let from = own.queue("from");
-        let last = own.queue("last");
+        let [from, last] = queues(&own, ["from", "last"]);
         let between = other.queue("between");
         let mut x = own.zeros::<u32, 1>([N]).unwrap();
         from.fill(&mut x, 1).unwrap();
@@ -183,8 +169,7 @@ fn in_place(subject: &Subject) {
 
 fn copies(subject: &Subject) {
     for [own, other] in own_and_adopted(subject) {
-        let busy = own.queue("busy");
-        let last = own.queue("last");
+        let [busy, last] = queues(&own, ["busy", "last"]);
         let from = other.queue("from");
         let x = from.full::<u32, 1>([N], 5).unwrap();
         let mut y = own.full([N], 1).unwrap();
@@ -211,12 +196,7 @@ fn copies(subject: &Subject) {
 
 /// Opens devices of two wgpu instances. Each instance numbers its devices from the start, so the numbers may be equal.
 fn two_instances(subject: &Subject) {
-    let contexts = [(); 2].map(|()| {
-        let (device, queue) = raw::open(subject);
-        let ctx = Context::adopt(device, queue, AdoptOptions::default()).unwrap();
-        subject.watch(&ctx);
-        ctx
-    });
+    let contexts = [(); 2].map(|()| subject.adopt(raw::open(subject), AdoptOptions::default()));
     let from = contexts[0].queue("from");
     let to = contexts[1].queue("to");
     let mut x = to.zeros::<u32, 1>([N]).unwrap();
@@ -280,14 +260,11 @@ fn turns(subject: &Subject) {
 
 fn failure(subject: &Subject) {
     each_two(subject, [true; 2], |source, waiter| {
-        let from = source.queue("from");
-        let to = waiter.queue("to");
-        let gate = source.user_event("gate");
-        from.wait_for(&gate.event()).unwrap();
+        let [from, to] = from_to(source, waiter);
+        let gate = hold(&from);
         to.wait_for(&from.marker()).unwrap();
         drop(gate);
-        let error = to.finish().wait().unwrap_err();
-        assert!(matches!(error.detail(), ErrorDetail::OtherContext { .. }), "{error}");
+        assert_error!(to.finish().wait(), ErrorDetail::OtherContext { .. });
         assert!(to.take_error().is_some());
         let x = to.full([N], 3_u32).unwrap();
         assert_eq!(to.read(&x).wait().unwrap(), [3; N]);

@@ -1,9 +1,8 @@
 //! E09, E10, E11: the diamond, the double buffer, and a resource with several holders; the values are exact only if
 //! every wait works.
 
-use crate::common::kernels::{Mix, mixed};
+use crate::common::kernels::{Mix, mix, mixed};
 use crate::common::{Case, Subject, case};
-use fencepost::Kernel;
 use fencepost::prelude::*;
 use std::thread;
 
@@ -98,10 +97,7 @@ fn element(block: u32, i: usize) -> u32 {
 /// Fills one of two buffers on a copy queue while a compute queue folds the other into a sum. Events order the two
 /// queues in both directions.
 fn double_buffer(subject: &Subject) {
-    let ctx = subject.ctx_with(Policy::Unchecked);
-    let copy = ctx.queue("copy");
-    let compute = ctx.queue("compute");
-    let mix = ctx.kernel::<Mix>().unwrap();
+    let (ctx, [copy, compute]) = subject.with_queues_under(Policy::Unchecked, ["copy", "compute"]);
     let mut staging: [HostArray<u32, Upload>; 2] =
         [ctx.pinned([BLOCK]).unwrap(), ctx.pinned([BLOCK]).unwrap()];
     let mut buffers = [ctx.zeros([BLOCK]).unwrap(), ctx.zeros([BLOCK]).unwrap()];
@@ -117,8 +113,7 @@ fn double_buffer(subject: &Subject) {
         copy.upload(&staging[side], &mut buffers[side]).unwrap();
         filled.record(&copy).unwrap();
         compute.wait_for(&filled).unwrap();
-        let args = Mix { a: 31, b: block, x: &buffers[side], y: &mut sum };
-        compute.launch(&mix, Grid::threads([BLOCK]), args).unwrap();
+        mix(&compute, 31, block, &buffers[side], &mut sum);
         free[side].record(&compute).unwrap();
     }
     let fold = |i| (0..BLOCKS).fold(0, |sum, block| mixed(sum, 31, element(block, i), block));

@@ -1,7 +1,7 @@
 //! E06: events that are made once and recorded often.
 
-use crate::common::kernels::{Mix, mixed};
-use crate::common::{Case, Subject, case};
+use crate::common::kernels::{mix, mixed};
+use crate::common::{Case, Subject, case, hold};
 use fencepost::prelude::*;
 
 pub fn cases() -> Vec<Case> {
@@ -26,17 +26,14 @@ fn never(subject: &Subject) {
 }
 
 fn again(subject: &Subject) {
-    let ctx = subject.ctx_with(Policy::Unchecked);
-    let first = ctx.queue("first");
-    let second = ctx.queue("second");
-    let gate = ctx.user_event("gate");
+    let (ctx, [first, second]) = subject.with_queues_under(Policy::Unchecked, ["first", "second"]);
     let mut x = ctx.zeros([N]).unwrap();
     let event = ctx.event();
     first.fill(&mut x, 1_u32).unwrap();
     event.record(&first).unwrap();
     second.wait_for(&event).unwrap();
     let early = event.done();
-    first.wait_for(&gate.event()).unwrap();
+    let gate = hold(&first);
     event.record(&first).unwrap();
     assert_eq!(second.read(&x).wait().unwrap(), [1; N]);
     early.wait().unwrap();
@@ -51,10 +48,9 @@ fn again(subject: &Subject) {
 
 fn clones(subject: &Subject) {
     let (ctx, queue) = subject.with_queue("main");
-    let gate = ctx.user_event("gate");
     let event = ctx.event();
     let same = event.clone();
-    queue.wait_for(&gate.event()).unwrap();
+    let gate = hold(&queue);
     event.record(&queue).unwrap();
     assert!(!same.is_complete().unwrap());
     gate.signal();
@@ -62,21 +58,17 @@ fn clones(subject: &Subject) {
 }
 
 fn in_a_loop(subject: &Subject) {
-    let ctx = subject.ctx_with(Policy::Unchecked);
-    let there = ctx.queue("there");
-    let back = ctx.queue("back");
-    let mix = ctx.kernel::<Mix>().unwrap();
+    let (ctx, [there, back]) = subject.with_queues_under(Policy::Unchecked, ["there", "back"]);
     let one = ctx.full([N], 1_u32).unwrap();
     let mut y = ctx.zeros([N]).unwrap();
-    let went = ctx.event();
-    let came = ctx.event();
+    let [went, came] = [0; 2].map(|_| ctx.event());
     let mut expected = 0;
     for turn in 0..100 {
         there.wait_for(&came).unwrap();
-        there.launch(&mix, Grid::threads([N]), Mix { a: 3, b: turn, x: &one, y: &mut y }).unwrap();
+        mix(&there, 3, turn, &one, &mut y);
         went.record(&there).unwrap();
         back.wait_for(&went).unwrap();
-        back.launch(&mix, Grid::threads([N]), Mix { a: 5, b: 0, x: &one, y: &mut y }).unwrap();
+        mix(&back, 5, 0, &one, &mut y);
         came.record(&back).unwrap();
         expected = mixed(mixed(expected, 3, 1, turn), 5, 1, 0);
         if turn % 20 == 19 {

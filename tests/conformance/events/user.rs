@@ -1,6 +1,6 @@
 //! E09: events that the host signals.
 
-use crate::common::{Case, Subject, case};
+use crate::common::{Case, Subject, case, hold, queues};
 use fencepost::{ErrorDetail, Policy};
 use std::thread;
 
@@ -21,11 +21,10 @@ const N: usize = 64;
 
 fn waits(subject: &Subject) {
     let (ctx, queue) = subject.with_queue("main");
-    let gate = ctx.user_event("gate");
     let mut x = ctx.zeros([N]).unwrap();
     queue.fill(&mut x, 1_u32).unwrap();
     let before = queue.marker();
-    queue.wait_for(&gate.event()).unwrap();
+    let gate = hold(&queue);
     queue.fill(&mut x, 2).unwrap();
     before.wait().unwrap();
     assert!(!queue.marker().is_complete().unwrap());
@@ -38,14 +37,11 @@ fn waits(subject: &Subject) {
 }
 
 fn others_go_on(subject: &Subject) {
-    let ctx = subject.ctx();
-    let held = ctx.queue("held");
-    let gate = ctx.user_event("gate");
+    let (ctx, held) = subject.with_queue("held");
     let mut x = ctx.zeros([N]).unwrap();
     // These queues are made before the held work, because a new queue waits for everything enqueued before it.
-    let other = ctx.queue("other");
-    let third = ctx.queue("third");
-    held.wait_for(&gate.event()).unwrap();
+    let [other, third] = queues(&ctx, ["other", "third"]);
+    let gate = hold(&held);
     held.fill(&mut x, 1_u32).unwrap();
     held.flush().unwrap();
     for round in 0..20_u32 {
@@ -87,12 +83,10 @@ fn upload(subject: &Subject) {
 }
 
 fn abandoned_upload(subject: &Subject) {
-    let ctx = subject.ctx();
-    let [held, other] = ["held", "other"].map(|name| ctx.queue(name));
+    let (ctx, [held, other]) = subject.with_queues(["held", "other"]);
     let [mut x, mut y] = [1_u32, 1].map(|value| ctx.full([N], value).unwrap());
     ctx.synchronize().wait().unwrap();
-    let gate = ctx.user_event("gate");
-    held.wait_for(&gate.event()).unwrap();
+    let gate = hold(&held);
     held.upload(&[5; N], &mut x).unwrap();
     let marker = held.marker();
     drop(gate);
@@ -100,8 +94,7 @@ fn abandoned_upload(subject: &Subject) {
     assert_eq!(other.read(&x).wait().unwrap(), [1; N]);
     // A replay that waits for an event is cancelled, and the commands after it too.
     let held = ctx.queue("next");
-    let gate = ctx.user_event("gate");
-    held.wait_for(&gate.event()).unwrap();
+    let gate = hold(&held);
     let (graph, ()) = held.capture(|c| c.fill(&mut y.slice(0..8)?, 9)).unwrap();
     let run = held.replay(&graph).unwrap();
     held.upload(&[5; N], &mut y).unwrap();
@@ -125,8 +118,7 @@ fn signalled_before(subject: &Subject) {
 
 fn abandoned(subject: &Subject) {
     let (ctx, queue) = subject.with_queue("main");
-    let next = ctx.queue("next");
-    let other = ctx.queue("other");
+    let [next, other] = queues(&ctx, ["next", "other"]);
     let gate = ctx.user_event("gate");
     let mut x = ctx.zeros([N]).unwrap();
     let event = gate.event();
@@ -150,9 +142,8 @@ fn abandoned(subject: &Subject) {
 }
 
 fn clones(subject: &Subject) {
-    let (ctx, queue) = subject.with_queue("main");
-    let gate = ctx.user_event("gate");
-    queue.wait_for(&gate.event()).unwrap();
+    let (_ctx, queue) = subject.with_queue("main");
+    let gate = hold(&queue);
     let clone = gate.clone();
     drop(gate);
     assert!(!queue.marker().is_complete().unwrap());

@@ -2,8 +2,7 @@
 
 use crate::common::counted::Counted;
 use crate::common::kernels::Mix;
-use crate::common::{Case, Subject, case, dump};
-use fencepost::ErrorDetail;
+use crate::common::{Case, Subject, assert_error, case, dump, hold, queues};
 use fencepost::prelude::*;
 use fencepost::profile::Activity;
 use std::sync::Arc;
@@ -41,8 +40,7 @@ fn for_several(subject: &Subject) {
 }
 
 fn all_of_several(subject: &Subject, wait: WaitForAll) {
-    let ctx = subject.ctx_with(Policy::Unchecked);
-    let last = ctx.queue("last");
+    let (ctx, [last]) = subject.with_queues_under(Policy::Unchecked, ["last"]);
     let gates = [0, 1, 2].map(|i| ctx.user_event(&format!("gate {i}")));
     let mut x = ctx.zeros([3 * N]).unwrap();
     let mut queues = Vec::new();
@@ -80,8 +78,7 @@ fn submits_nothing(subject: &Subject) {
     let counted = Counted::new(subject);
     let ctx = &counted.ctx;
     let ran = Arc::new(AtomicU32::new(0));
-    let first = ctx.queue("first");
-    let second = ctx.queue("second");
+    let [first, second] = queues(ctx, ["first", "second"]);
     let mut x = ctx.zeros([N]).unwrap();
     ctx.synchronize().wait().unwrap();
     let before = counted.submissions();
@@ -100,12 +97,9 @@ fn submits_nothing(subject: &Subject) {
 }
 
 fn for_a_queue(subject: &Subject) {
-    let ctx = subject.ctx_with(Policy::Unchecked);
-    let first = ctx.queue("first");
-    let second = ctx.queue("second");
-    let gate = ctx.user_event("gate");
+    let (ctx, [first, second]) = subject.with_queues_under(Policy::Unchecked, ["first", "second"]);
     let mut x = ctx.zeros([N]).unwrap();
-    first.wait_for(&gate.event()).unwrap();
+    let gate = hold(&first);
     first.fill(&mut x, 1_u32).unwrap();
     second.wait_for(&first).unwrap();
     let later = ctx.user_event("later");
@@ -122,13 +116,10 @@ fn for_a_queue(subject: &Subject) {
 /// Checks that the wait orders the work and does not require success: the read returns the bytes from before the failed
 /// fill.
 fn for_a_failed_queue(subject: &Subject) {
-    let ctx = subject.ctx_with(Policy::Unchecked);
-    let first = ctx.queue("first");
-    let second = ctx.queue("second");
-    let gate = ctx.user_event("gate");
+    let (ctx, [first, second]) = subject.with_queues_under(Policy::Unchecked, ["first", "second"]);
     let mut x = ctx.full([N], 5_u32).unwrap();
     first.fill(&mut x.slice(0..1).unwrap(), 6).unwrap();
-    first.wait_for(&gate.event()).unwrap();
+    let gate = hold(&first);
     first.fill(&mut x, 7).unwrap();
     second.wait_for(&first).unwrap();
     let read = second.read(&x);
@@ -137,8 +128,7 @@ fn for_a_failed_queue(subject: &Subject) {
     drop(gate);
     assert_eq!(read.wait().unwrap(), [[6; 1].as_slice(), &[5; N - 1]].concat());
     second.finish().wait().unwrap();
-    let error = first.finish().wait().unwrap_err();
-    assert!(matches!(error.detail(), ErrorDetail::Abandoned { event } if event == "gate"), "{error}");
+    assert_error!(first.finish().wait(), ErrorDetail::Abandoned { event } if event == "gate");
     // The same holds for a queue that failed before the wait.
     second.wait_for(&first).unwrap();
     second.fill(&mut x, 8).unwrap();
@@ -146,12 +136,10 @@ fn for_a_failed_queue(subject: &Subject) {
 }
 
 fn own_context(subject: &Subject) {
-    let ctx = subject.ctx();
-    let other = subject.ctx();
+    let [ctx, other] = [0; 2].map(|_| subject.ctx());
     let queue = ctx.queue("main");
     let event = other.event();
-    let error = event.record(&queue).unwrap_err();
-    assert!(matches!(error.detail(), ErrorDetail::ForeignContext { .. }), "{error}");
+    assert_error!(event.record(&queue), ErrorDetail::ForeignContext { .. });
     assert!(event.is_complete().unwrap(), "the event stays unrecorded");
     event.record(&other.queue("own")).unwrap();
     event.wait().unwrap();
@@ -175,12 +163,10 @@ fn flushes_a_chain(subject: &Subject) {
 fn needs_no_more(subject: &Subject) {
     let (ctx, queue) = subject.with_queue("main");
     let held = ctx.queue("held");
-    let gate = ctx.user_event("gate");
-    let mut x = ctx.zeros([N]).unwrap();
-    let mut y = ctx.zeros([N]).unwrap();
+    let [mut x, mut y] = [0; 2].map(|_| ctx.zeros([N]).unwrap());
     queue.fill(&mut x, 1_u32).unwrap();
     let early = queue.marker();
-    held.wait_for(&gate.event()).unwrap();
+    let gate = hold(&held);
     held.fill(&mut y, 2_u32).unwrap();
     queue.wait_for(&held).unwrap();
     queue.fill(&mut x, 3).unwrap();
@@ -241,8 +227,7 @@ fn no_cycle(subject: &Subject) {
 /// Checks that a wait starts no work after its marker and no other queue. A callback shows if its queue has started.
 fn starts_no_more(subject: &Subject) {
     let ctx = subject.without_threads();
-    let queue = ctx.queue("main");
-    let other = ctx.queue("other");
+    let [queue, other] = queues(&ctx, ["main", "other"]);
     let ran = Arc::new(AtomicU32::new(0));
     let mut x = ctx.zeros::<u32, 1>([N]).unwrap();
     let count = |queue: &CommandQueue| {

@@ -1,7 +1,7 @@
 //! G05: the inputs and values of graphs, and replays with other arrays.
 
 use crate::common::kernels::Mix;
-use crate::common::{Case, Subject, case};
+use crate::common::{Calls, Case, Subject, assert_error, assert_says, case};
 use fencepost::graph::Contents;
 use fencepost::prelude::*;
 use fencepost::{Bound, Capture, Graph, Output};
@@ -37,27 +37,24 @@ pub fn cases() -> Vec<Case> {
 const N: usize = 256;
 
 /// Captures `y = 2 x + 1` with the input `x`, and returns `y` as an output.
-fn doubler(ctx: &Context, queue: &CommandQueue, x: &DeviceArray<u32>) -> (Graph, Output<u32>) {
-    let mix = ctx.kernel::<Mix>().unwrap();
-    let captured = queue.capture(|c| {
+fn doubler(queue: &CommandQueue, x: &DeviceArray<u32>) -> (Graph, Output<u32>) {
+    queue.graph_of(|c| {
         let x = c.input("x", x)?;
         let mut y = c.zeros::<u32, 1>(x.shape())?;
         c.copy(&x, &mut y)?;
-        c.launch(&mix, Grid::threads(x.shape()), Mix { a: 1, b: 1, x: &x, y: &mut y })?;
+        c.mix(1, 1, &x, &mut y)?;
         c.read_as("y", &y)
-    });
-    captured.unwrap()
+    })
 }
 
 fn three_ways(subject: &Subject) {
     let (ctx, queue) = subject.with_queue("main");
-    let mix = ctx.kernel::<Mix>().unwrap();
     let default = queue.full([N], 1_u32).unwrap();
-    let (graph, y) = doubler(&ctx, &queue, &default);
+    let (graph, y) = doubler(&queue, &default);
     let mut other = queue.full([N], 0_u32).unwrap();
     let with = graph.with().input("x", &other).unwrap();
     let zero = ctx.zeros::<u32, 1>([N]).unwrap();
-    queue.launch(&mix, Grid::threads([N]), Mix { a: 1, b: 20, x: &zero, y: &mut other }).unwrap();
+    queue.mix(1, 20, &zero, &mut other).unwrap();
     let launched = queue.replay(&with).unwrap();
     queue.upload(&vec![30_u32; N], &mut other).unwrap();
     let uploaded = queue.replay(&with).unwrap();
@@ -67,14 +64,13 @@ fn three_ways(subject: &Subject) {
     let results = [launched, uploaded, filled, usual].map(|run| run.read(&y).unwrap().wait().unwrap());
     assert_eq!(results, [41, 61, 81, 3].map(|value| vec![value; N]));
     other.map_write().wait().unwrap().fill(50);
-    let mapped = queue.replay(&with).unwrap();
-    assert_eq!(mapped.read(&y).unwrap().wait().unwrap(), [101; N]);
+    assert_eq!(queue.output_of(&with, &y), [101; N]);
 }
 
 fn one_replay(subject: &Subject) {
-    let (ctx, queue) = subject.with_queue("main");
+    let queue = subject.ctx().queue("main");
     let arrays: Vec<_> = (1..=3).map(|value| queue.full([N], value).unwrap()).collect();
-    let (graph, y) = doubler(&ctx, &queue, &arrays[0]);
+    let (graph, y) = doubler(&queue, &arrays[0]);
     for (array, expected) in [(1, 5), (2, 7), (0, 3), (1, 5)] {
         let bound = queue.replay(&graph.with().input("x", &arrays[array]).unwrap()).unwrap();
         let usual = queue.replay(&graph).unwrap();
@@ -87,36 +83,26 @@ fn one_replay(subject: &Subject) {
 }
 
 /// Captures `out = x`, then `out = 3 out + y`, with the inputs `x` and `y`.
-fn sum(
-    ctx: &Context,
-    queue: &CommandQueue,
-    x: &DeviceArray<u32>,
-    y: &DeviceArray<u32>,
-) -> (Graph, Output<u32>) {
-    let mix = ctx.kernel::<Mix>().unwrap();
-    let captured = queue.capture(|c| {
+fn sum(queue: &CommandQueue, x: &DeviceArray<u32>, y: &DeviceArray<u32>) -> (Graph, Output<u32>) {
+    queue.graph_of(|c| {
         let x = c.input("x", x)?;
         let y = c.input("y", y)?;
         let mut out = c.zeros::<u32, 1>([N])?;
         c.copy(&x, &mut out)?;
-        c.launch(&mix, Grid::threads([N]), Mix { a: 3, b: 0, x: &y, y: &mut out })?;
+        c.mix(3, 0, &y, &mut out)?;
         c.read_as("out", &out)
-    });
-    captured.unwrap()
+    })
 }
 
 fn one_array_twice(subject: &Subject) {
-    let (ctx, queue) = subject.with_queue("main");
-    let x = queue.full([N], 1_u32).unwrap();
-    let y = queue.full([N], 10_u32).unwrap();
-    let both = queue.full([N], 100_u32).unwrap();
-    let (graph, out) = sum(&ctx, &queue, &x, &y);
-    let read = |run: fencepost::Replay| run.read(&out).unwrap().wait().unwrap();
-    assert_eq!(read(queue.replay(&graph).unwrap()), [13; N]);
+    let queue = subject.ctx().queue("main");
+    let [x, y, both] = [1_u32, 10, 100].map(|value| queue.full([N], value).unwrap());
+    let (graph, out) = sum(&queue, &x, &y);
+    assert_eq!(queue.output_of(&graph, &out), [13; N]);
     let same = graph.with().input("x", &both).unwrap().input("y", &both).unwrap();
-    assert_eq!(read(queue.replay(&same).unwrap()), [400; N]);
+    assert_eq!(queue.output_of(&same, &out), [400; N]);
     let swapped = graph.with().input("x", &y).unwrap().input("y", &x).unwrap();
-    assert_eq!(read(queue.replay(&swapped).unwrap()), [31; N]);
+    assert_eq!(queue.output_of(&swapped, &out), [31; N]);
 }
 
 fn unit_of(ctx: &Context) -> usize {
@@ -129,7 +115,7 @@ fn part(subject: &Subject) {
     let numbers: Vec<u32> = (0..4 * unit as u32).collect();
     let long = queue.array(&numbers).unwrap();
     let default = queue.full([unit], 7_u32).unwrap();
-    let (graph, y) = doubler(&ctx, &queue, &default);
+    let (graph, y) = doubler(&queue, &default);
     for at in 0..4 {
         let part = long.slice(at * unit..(at + 1) * unit).unwrap();
         let run = queue.replay(&graph.with().input("x", &part).unwrap()).unwrap();
@@ -141,40 +127,32 @@ fn part(subject: &Subject) {
 fn input_part(subject: &Subject) {
     let (ctx, queue) = subject.with_queue("main");
     let unit = unit_of(&ctx);
-    let mix = ctx.kernel::<Mix>().unwrap();
     let long = queue.full([4 * unit], 1_u32).unwrap();
     // The middle of an array is the input, and two nodes use parts of the middle.
     let middle = long.slice(unit..3 * unit).unwrap();
-    let mut first = ctx.zeros::<u32, 1>([unit]).unwrap();
-    let mut last = ctx.zeros::<u32, 1>([unit]).unwrap();
-    let (graph, ()) = queue
-        .capture(|c| {
-            let parts = [long.slice(unit..2 * unit)?, long.slice(2 * unit..3 * unit)?];
-            c.launch(&mix, Grid::threads([unit]), Mix { a: 0, b: 0, x: &parts[0], y: &mut first })?;
-            c.copy(&parts[1], &mut last)?;
-            c.input("middle", &middle).map(|_| ())
-        })
-        .unwrap();
+    let [mut first, mut last] = [(); 2].map(|()| ctx.zeros::<u32, 1>([unit]).unwrap());
+    let (graph, ()) = queue.graph_of(|c| {
+        let parts = [long.slice(unit..2 * unit)?, long.slice(2 * unit..3 * unit)?];
+        c.mix(0, 0, &parts[0], &mut first)?;
+        c.copy(&parts[1], &mut last)?;
+        c.input("middle", &middle).map(|_| ())
+    });
     let numbers: Vec<u32> = (0..2 * unit as u32).collect();
     let other = queue.array(&numbers).unwrap();
     queue.replay(&graph.with().input("middle", &other).unwrap()).unwrap();
     assert_eq!(queue.read(&first).wait().unwrap(), numbers[..unit]);
     assert_eq!(queue.read(&last).wait().unwrap(), numbers[unit..]);
-    queue.replay(&graph).unwrap();
-    assert_eq!(queue.read(&last).wait().unwrap(), vec![1; unit]);
+    assert_eq!(queue.read_after(&graph, &last), vec![1; unit]);
 }
 
 fn double_buffering(subject: &Subject) {
-    let (ctx, queue) = subject.with_queue("main");
-    let mix = ctx.kernel::<Mix>().unwrap();
+    let queue = subject.ctx().queue("main");
     let buffers = [queue.full([N], 1_u32).unwrap(), queue.full([N], 0_u32).unwrap()];
-    let (graph, ()) = queue
-        .capture(|c| {
-            let from = c.input("from", &buffers[0])?;
-            let mut to = c.input("to", &buffers[1])?;
-            c.launch(&mix, Grid::threads([N]), Mix { a: 3, b: 1, x: &from, y: &mut to })
-        })
-        .unwrap();
+    let (graph, ()) = queue.graph_of(|c| {
+        let from = c.input("from", &buffers[0])?;
+        let mut to = c.input("to", &buffers[1])?;
+        c.mix(3, 1, &from, &mut to)
+    });
     let bind = |from: usize| {
         let bindings = graph.with().input("from", &buffers[from]).unwrap();
         bindings.input("to", &buffers[1 - from]).unwrap()
@@ -195,18 +173,16 @@ fn every_kind(subject: &Subject) {
     let default = queue.full([4, 64], 1_u32).unwrap();
     let other = queue.full([4, 64], 2_u32).unwrap();
     let source = queue.full([4, 64], 5_u32).unwrap();
-    let (graph, part) = queue
-        .capture(|c| {
-            let mut x = c.input("x", &default)?;
-            c.fill(&mut x, 9)?;
-            let mut row = x.slice(1..2)?;
-            c.upload(&[3_u32; 64], &mut row)?;
-            c.copy_region(&source, region![0..1, 0..8], &mut x, region![2..3, 4..12])?;
-            let mut out = c.zeros::<u32, 2>([2, 16])?;
-            c.copy_region(&x, region![1..3, 0..16], &mut out, region![])?;
-            c.read_as("part", &out)
-        })
-        .unwrap();
+    let (graph, part) = queue.graph_of(|c| {
+        let mut x = c.input("x", &default)?;
+        c.fill(&mut x, 9)?;
+        let mut row = x.slice(1..2)?;
+        c.upload(&[3_u32; 64], &mut row)?;
+        c.copy_region(&source, region![0..1, 0..8], &mut x, region![2..3, 4..12])?;
+        let mut out = c.zeros::<u32, 2>([2, 16])?;
+        c.copy_region(&x, region![1..3, 0..16], &mut out, region![])?;
+        c.read_as("part", &out)
+    });
     let run = queue.replay(&graph.with().input("x", &other).unwrap()).unwrap();
     let mut row = vec![9_u32; 16];
     row[4..12].fill(5);
@@ -219,8 +195,7 @@ fn every_kind(subject: &Subject) {
 }
 
 /// Captures on three unordered queues: the inputs `a`, `b` and `c` are each changed eight times.
-fn three_queues(ctx: &Context, queue: &CommandQueue, arrays: &[DeviceArray<u32>; 3], rounds: u32) -> Graph {
-    let mix = ctx.kernel::<Mix>().unwrap();
+fn three_queues(queue: &CommandQueue, arrays: &[DeviceArray<u32>; 3], rounds: u32) -> Graph {
     let one = queue.full([N], 1_u32).unwrap();
     queue.finish().wait().unwrap();
     let captured = queue.capture(|c| {
@@ -231,7 +206,7 @@ fn three_queues(ctx: &Context, queue: &CommandQueue, arrays: &[DeviceArray<u32>;
             for (at, (side, y)) in sides.iter().zip([&mut a, &mut b, &mut d]).enumerate() {
                 let a = 2 * at as u32 + 3;
                 let b = 10 * round;
-                side.launch(&mix, Grid::threads([N]), Mix { a, b, x: &one, y })?;
+                side.mix(a, b, &one, y)?;
             }
         }
         sides.iter().try_for_each(|side| c.wait_for(side))
@@ -240,9 +215,9 @@ fn three_queues(ctx: &Context, queue: &CommandQueue, arrays: &[DeviceArray<u32>;
 }
 
 fn overlap(subject: &Subject) {
-    let (ctx, queue) = subject.with_queue("main");
+    let queue = subject.ctx().queue("main");
     let arrays = [1, 2, 3].map(|value| queue.full([N], value).unwrap());
-    let graph = three_queues(&ctx, &queue, &arrays, 8);
+    let graph = three_queues(&queue, &arrays, 8);
     let order = |inputs: &[usize]| {
         let mut y = 5_u32;
         for round in 0..8 {
@@ -260,8 +235,7 @@ fn overlap(subject: &Subject) {
             for &at in inputs {
                 with = with.input(["a", "b", "c"][at], &shared).unwrap();
             }
-            queue.replay(&with).unwrap();
-            assert_eq!(queue.read(&shared).wait().unwrap(), [order(inputs); N], "inputs {inputs:?}");
+            assert_eq!(queue.read_after(&with, &shared), [order(inputs); N], "inputs {inputs:?}");
         }
     }
 }
@@ -269,26 +243,23 @@ fn overlap(subject: &Subject) {
 fn distance(subject: &Subject) {
     let (ctx, queue) = subject.with_queue("main");
     let unit = unit_of(&ctx);
-    let mix = ctx.kernel::<Mix>().unwrap();
     let one = queue.full([unit], 1_u32).unwrap();
     let arrays = [1, 2].map(|value| queue.full([2 * unit], value).unwrap());
     queue.finish().wait().unwrap();
-    let (graph, ()) = queue
-        .capture(|c| {
-            let sides = [c.fork("first"), c.fork("second")];
-            let a = c.input("a", &arrays[0])?;
-            let b = c.input("b", &arrays[1])?;
-            // One queue changes the end of `a`, the other the start of `b`.
-            let mut parts = [a.slice(unit..2 * unit)?, b.slice(0..unit)?];
-            for round in 0..8 {
-                for (at, (side, y)) in sides.iter().zip(&mut parts).enumerate() {
-                    let a = 2 * at as u32 + 3;
-                    side.launch(&mix, Grid::threads([unit]), Mix { a, b: round, x: &one, y })?;
-                }
+    let (graph, ()) = queue.graph_of(|c| {
+        let sides = [c.fork("first"), c.fork("second")];
+        let a = c.input("a", &arrays[0])?;
+        let b = c.input("b", &arrays[1])?;
+        // One queue changes the end of `a`, the other the start of `b`.
+        let mut parts = [a.slice(unit..2 * unit)?, b.slice(0..unit)?];
+        for round in 0..8 {
+            for (at, (side, y)) in sides.iter().zip(&mut parts).enumerate() {
+                let a = 2 * at as u32 + 3;
+                side.mix(a, round, &one, y)?;
             }
-            sides.iter().try_for_each(|side| c.wait_for(side))
-        })
-        .unwrap();
+        }
+        sides.iter().try_for_each(|side| c.wait_for(side))
+    });
     let mut long = queue.full([3 * unit], 5_u32).unwrap();
     let start = long.slice(0..2 * unit).unwrap();
     let end = long.slice(unit..3 * unit).unwrap();
@@ -306,10 +277,9 @@ fn distance(subject: &Subject) {
 }
 
 fn checked(subject: &Subject) {
-    let ctx = subject.ctx_with(Policy::Checked);
-    let queue = ctx.queue("main");
+    let queue = subject.ctx_with(Policy::Checked).queue("main");
     let arrays = [1, 2, 3].map(|value| queue.full([N], value).unwrap());
-    let graph = three_queues(&ctx, &queue, &arrays, 1);
+    let graph = three_queues(&queue, &arrays, 1);
     let shared = queue.full([N], 5_u32).unwrap();
     let same = graph.with().input("a", &shared).unwrap().input("b", &shared).unwrap();
     let error = queue.replay(&same).unwrap_err();
@@ -324,26 +294,20 @@ fn checked(subject: &Subject) {
 }
 
 fn aliased(subject: &Subject) {
-    let (ctx, queue) = subject.with_queue("main");
-    let mix = ctx.kernel::<Mix>().unwrap();
-    let x = queue.full([N], 1_u32).unwrap();
-    let mut y = queue.full([N], 2_u32).unwrap();
-    let (graph, ()) = queue
-        .capture(|c| {
-            let x = c.input("x", &x)?;
-            c.launch(&mix, Grid::threads([N]), Mix { a: 1, b: 0, x: &x, y: &mut y })
-        })
-        .unwrap();
-    let error = queue.replay(&graph.with().input("x", &y).unwrap()).unwrap_err();
-    assert!(matches!(error.detail(), ErrorDetail::Aliased { .. }), "{error}");
-    queue.replay(&graph).unwrap();
-    assert_eq!(queue.read(&y).wait().unwrap(), [3; N]);
+    let queue = subject.ctx().queue("main");
+    let [x, mut y] = [1_u32, 2].map(|value| queue.full([N], value).unwrap());
+    let (graph, ()) = queue.graph_of(|c| {
+        let x = c.input("x", &x)?;
+        c.mix(1, 0, &x, &mut y)
+    });
+    assert_error!(queue.replay(&graph.with().input("x", &y).unwrap()), ErrorDetail::Aliased { .. });
+    assert_eq!(queue.read_after(&graph, &y), [3; N]);
 }
 
 fn wrong(subject: &Subject) {
-    let (ctx, queue) = subject.with_queue("main");
+    let queue = subject.ctx().queue("main");
     let default = queue.full([N], 1_u32).unwrap();
-    let (graph, _) = doubler(&ctx, &queue, &default);
+    let (graph, _) = doubler(&queue, &default);
     let error = graph.with().input("z", &default).unwrap_err();
     let ErrorDetail::GraphName { name, known, what, .. } = error.detail() else { panic!("{error}") };
     assert_eq!((&**name, *what, &known[..]), ("z", "input", &["x".to_string()][..]));
@@ -359,32 +323,26 @@ fn wrong(subject: &Subject) {
     }
     let elsewhere = subject.ctx();
     let foreign = elsewhere.zeros::<u32, 1>([N]).unwrap();
-    let error = graph.with().input("x", &foreign).unwrap_err();
-    assert!(matches!(error.detail(), ErrorDetail::ForeignContext { .. }), "{error}");
-    let error = graph.with().value("gain", 1_u32).unwrap_err();
-    assert!(error.to_string().contains("it has no named value"), "{error}");
+    assert_error!(graph.with().input("x", &foreign), ErrorDetail::ForeignContext { .. });
+    assert_says(graph.with().value("gain", 1_u32), "it has no named value");
 }
 
 fn alignment(subject: &Subject) {
     let (ctx, queue) = subject.with_queue("main");
     let default = queue.full([N], 1_u32).unwrap();
-    let (graph, _) = doubler(&ctx, &queue, &default);
+    let (graph, _) = doubler(&queue, &default);
     let long = queue.full([2 * N], 1_u32).unwrap();
     let part = long.slice(1..N + 1).unwrap();
     let bound = graph.with().input("x", &part).map(|_| ());
     if ctx.binding_alignment() > 4 {
-        let error = bound.unwrap_err();
-        assert!(matches!(error.detail(), ErrorDetail::Alignment { offset: 4, .. }), "{error}");
+        assert_error!(bound, ErrorDetail::Alignment { offset: 4, .. });
     }
     // Copies need whole words.
-    let (copy, out) = queue
-        .capture(|c| {
-            let x = c.input("x", &default)?;
-            c.read_as("x", &x)
-        })
-        .unwrap();
-    let run = queue.replay(&copy.with().input("x", &part).unwrap()).unwrap();
-    assert_eq!(run.read(&out).unwrap().wait().unwrap(), [1; N]);
+    let (copy, out) = queue.graph_of(|c| {
+        let x = c.input("x", &default)?;
+        c.read_as("x", &x)
+    });
+    assert_eq!(queue.output_of(&copy.with().input("x", &part).unwrap(), &out), [1; N]);
 }
 
 fn in_part(subject: &Subject) {
@@ -405,8 +363,7 @@ fn in_part(subject: &Subject) {
 
 fn same_name(subject: &Subject) {
     let (_ctx, queue) = subject.with_queue("main");
-    let x = queue.full([N], 1_u32).unwrap();
-    let y = queue.full([N], 1_u32).unwrap();
+    let [x, y] = [1_u32, 1].map(|value| queue.full([N], value).unwrap());
     let twice = queue.capture(|c| {
         let _ = c.input("x", &x)?;
         c.input("x", &y).map(|_| ())
@@ -416,8 +373,7 @@ fn same_name(subject: &Subject) {
         let _ = c.input("x", &x)?;
         c.input("y", &x.slice(0..4)?).map(|_| ())
     });
-    let error = overlapping.unwrap_err();
-    assert!(error.to_string().contains("inputs `x` and `y` overlap"), "{error}");
+    assert_says(overlapping, "inputs `x` and `y` overlap");
     let values = queue.capture(|c| {
         let _ = c.value("k", 1_u32)?;
         c.value("k", 1_u32).map(|_| ())
@@ -427,25 +383,20 @@ fn same_name(subject: &Subject) {
         let _ = c.read_as("out", &x)?;
         c.read_as("out", &y).map(|_| ())
     });
-    let error = outputs.unwrap_err();
-    assert!(error.to_string().contains("two outputs with the name `out`"), "{error}");
+    assert_says(outputs, "two outputs with the name `out`");
 }
 
 /// Includes a graph in others with its default value, an edited one and a bound one, and saves the edited graph.
 fn values_of_copies(subject: &Subject) {
     let (ctx, queue) = subject.with_queue("main");
-    let mix = ctx.kernel::<Mix>().unwrap();
-    let x = queue.full([N], 1_u32).unwrap();
-    let y = queue.full([N], 1_u32).unwrap();
+    let [x, y] = [1_u32, 1].map(|value| queue.full([N], value).unwrap());
     let go = queue.full([1], 1_u32).unwrap();
-    let (mut child, ()) = queue
-        .capture(|c| {
-            let k = c.value("k", 2_u32)?;
-            let y = &mut c.input("y", &y)?;
-            c.launch(&mix, Grid::threads([N]), Mix { a: 0, b: 0, x: &x, y })?;
-            c.parameter("a", &k)
-        })
-        .unwrap();
+    let (mut child, ()) = queue.graph_of(|c| {
+        let k = c.value("k", 2_u32)?;
+        let y = &mut c.input("y", &y)?;
+        c.mix(0, 0, &x, y)?;
+        c.parameter("a", &k)
+    });
     let first = queue.capture(|c| c.replay(&child).map(drop)).unwrap().0;
     child.edit().unwrap().value("k", 3_u32).unwrap().apply().unwrap();
     let bound = child.with().value("k", 5_u32).unwrap();
@@ -469,54 +420,41 @@ fn values_of_copies(subject: &Subject) {
 }
 
 fn values(subject: &Subject) {
-    let (ctx, queue) = subject.with_queue("main");
-    let mix = ctx.kernel::<Mix>().unwrap();
-    let x = queue.full([N], 1_u32).unwrap();
-    let mut y = queue.full([N], 0_u32).unwrap();
-    let (graph, ()) = queue
-        .capture(|c| {
-            let k = c.value("k", 4_u32)?;
-            assert_eq!(k.get(), 4);
-            // The launch's own argument is replaced, and one value may be several parameters.
-            c.launch(&mix, Grid::threads([N]), Mix { a: 0, b: 77, x: &x, y: &mut y })?;
-            c.parameter("b", &k)?;
-            c.launch(&mix, Grid::threads([N]), Mix { a: 1, b: 0, x: &x, y: &mut y })?;
-            c.parameter("a", &k)?;
-            c.parameter("b", &k)?;
-            let wrong_type = c.value("f", 1.0_f32)?;
-            let error = c.parameter("a", &wrong_type).unwrap_err();
-            assert!(matches!(error.detail(), ErrorDetail::Kernel(_)), "{error}");
-            let error = c.parameter("none", &k).unwrap_err();
-            assert!(matches!(error.detail(), ErrorDetail::Kernel(_)), "{error}");
-            Ok(())
-        })
-        .unwrap();
+    let queue = subject.ctx().queue("main");
+    let [x, mut y] = [1_u32, 0].map(|value| queue.full([N], value).unwrap());
+    let (graph, ()) = queue.graph_of(|c| {
+        let k = c.value("k", 4_u32)?;
+        assert_eq!(k.get(), 4);
+        // The launch's own argument is replaced, and one value may be several parameters.
+        c.mix(0, 77, &x, &mut y)?;
+        c.parameter("b", &k)?;
+        c.mix(1, 0, &x, &mut y)?;
+        c.parameter("a", &k)?;
+        c.parameter("b", &k)?;
+        let wrong_type = c.value("f", 1.0_f32)?;
+        assert_error!(c.parameter("a", &wrong_type), ErrorDetail::Kernel(_));
+        assert_error!(c.parameter("none", &k), ErrorDetail::Kernel(_));
+        Ok(())
+    });
     let expected = |k: u32| (1 + k) * k + 1 + k;
     for k in [9, 4, 2, 4] {
         let with = graph.with().value("k", k).unwrap();
-        queue.replay(&with).unwrap();
-        assert_eq!(queue.read(&y).wait().unwrap(), [expected(k); N]);
-        queue.replay(&graph).unwrap();
-        assert_eq!(queue.read(&y).wait().unwrap(), [expected(4); N]);
+        assert_eq!(queue.read_after(&with, &y), [expected(k); N]);
+        assert_eq!(queue.read_after(&graph, &y), [expected(4); N]);
     }
-    let error = graph.with().value("k", 1_i32).unwrap_err();
-    assert!(error.to_string().contains("value `k` is a value of u32, and a value of i32"), "{error}");
-    let error = graph.with().value("g", 1_u32).unwrap_err();
-    assert!(error.to_string().contains("it has `k`, `f`"), "{error}");
+    assert_says(graph.with().value("k", 1_i32), "value `k` is a value of u32, and a value of i32");
+    assert_says(graph.with().value("g", 1_u32), "it has `k`, `f`");
 }
 
 fn foreign_value(subject: &Subject) {
-    let (ctx, queue) = subject.with_queue("main");
-    let mix = ctx.kernel::<Mix>().unwrap();
-    let x = queue.full([N], 1_u32).unwrap();
-    let mut y = queue.full([N], 0_u32).unwrap();
+    let queue = subject.ctx().queue("main");
+    let [x, mut y] = [1_u32, 0].map(|value| queue.full([N], value).unwrap());
     let (_, k) = queue.capture(|c| c.value("k", 4_u32)).unwrap();
     let captured = queue.capture(|c| {
-        c.launch(&mix, Grid::threads([N]), Mix { a: 0, b: 77, x: &x, y: &mut y })?;
+        c.mix(0, 77, &x, &mut y)?;
         c.parameter("b", &k)
     });
-    let error = captured.unwrap_err();
-    assert!(error.to_string().contains("value `k` belongs to another capture"), "{error}");
+    assert_says(captured, "value `k` belongs to another capture");
     // A value can be used only in a launch.
     let captured = queue.capture(|c| {
         let k = c.value("k", 4_u32)?;
@@ -529,14 +467,12 @@ fn foreign_value(subject: &Subject) {
 /// Calls `label_node` and `parameter` after calls that add no node of their own, or only nodes of a body.
 fn after_constructs(subject: &Subject) {
     type Construct<'a> = &'a dyn Fn(&Capture) -> Result<()>;
-    let (ctx, queue) = subject.with_queue("main");
-    let mix = ctx.kernel::<Mix>().unwrap();
-    let x = queue.full([N], 1_u32).unwrap();
-    let y = queue.full([N], 0_u32).unwrap();
+    let queue = subject.ctx().queue("main");
+    let [x, y] = [1_u32, 0].map(|value| queue.full([N], value).unwrap());
     let go = queue.full([1], 1_u32).unwrap();
     let launch = |c: &Capture| {
         let y = &mut y.clone();
-        c.launch(&mix, Grid::threads([N]), Mix { a: 1, b: 2, x: &x, y })
+        c.mix(1, 2, &x, y)
     };
     let child = queue.capture(|c| launch(c)).unwrap().0;
     let constructs: [Construct<'_>; 4] = [
@@ -547,7 +483,7 @@ fn after_constructs(subject: &Subject) {
     ];
     for (at, construct) in constructs.into_iter().enumerate() {
         for is_first in [true, false] {
-            let captured = queue.capture(|c| {
+            let (mut graph, ()) = queue.graph_of(|c| {
                 let k = c.value("k", 4_u32)?;
                 if !is_first {
                     launch(c)?;
@@ -558,7 +494,6 @@ fn after_constructs(subject: &Subject) {
                 assert_eq!(errors, if at == 3 && !is_first { [Ok(()); 2] } else { [Err(()); 2] }, "{at}");
                 Ok(())
             });
-            let (mut graph, ()) = captured.unwrap();
             assert_eq!(graph.edit().unwrap().node("name").is_ok(), at == 3 && !is_first);
         }
     }
@@ -568,21 +503,17 @@ fn child(subject: &Subject) {
     let (ctx, queue) = subject.with_queue("main");
     let arrays: Vec<_> = (1..=3).map(|value| queue.full([N], value).unwrap()).collect();
     let mut out = ctx.zeros::<u32, 1>([N]).unwrap();
-    let (inner, ()) = queue
-        .capture(|c| {
-            let x = c.input("x", &arrays[0])?;
-            c.copy(&x, &mut out)
-        })
-        .unwrap();
-    let (outer, [first, second]) = queue
-        .capture(|c| {
-            c.replay(&inner.with().input("x", &arrays[1])?)?;
-            let first = c.read_as("first", &out)?;
-            let fresh = queue.full([N], 8_u32)?;
-            c.replay(&inner.with().input("x", &fresh)?)?;
-            Ok([first, c.read_as("second", &out)?])
-        })
-        .unwrap();
+    let (inner, ()) = queue.graph_of(|c| {
+        let x = c.input("x", &arrays[0])?;
+        c.copy(&x, &mut out)
+    });
+    let (outer, [first, second]) = queue.graph_of(|c| {
+        c.replay(&inner.with().input("x", &arrays[1])?)?;
+        let first = c.read_as("first", &out)?;
+        let fresh = queue.full([N], 8_u32)?;
+        c.replay(&inner.with().input("x", &fresh)?)?;
+        Ok([first, c.read_as("second", &out)?])
+    });
     // The array that was bound only to the child is dropped, and its memory belongs to the outer graph.
     let others: Vec<_> = (0..8).map(|value| queue.full([N], 50 + value).unwrap()).collect();
     let run = queue.replay(&outer).unwrap();
@@ -590,12 +521,10 @@ fn child(subject: &Subject) {
     assert_eq!(run.read(&second).unwrap().wait().unwrap(), [8; N]);
     drop(others);
     // An input of the outer graph is the array of the child.
-    let (outer, ()) = queue
-        .capture(|c| {
-            let _ = c.input("array", &arrays[0])?;
-            c.replay(&inner).map(|_| ())
-        })
-        .unwrap();
+    let (outer, ()) = queue.graph_of(|c| {
+        let _ = c.input("array", &arrays[0])?;
+        c.replay(&inner).map(|_| ())
+    });
     queue.replay(&outer.with().input("array", &arrays[2]).unwrap()).unwrap();
     assert_eq!(queue.read(&out).wait().unwrap(), [3; N]);
     assert!(outer.with().input("x", &arrays[2]).is_err());
@@ -604,7 +533,7 @@ fn child(subject: &Subject) {
 fn threads(subject: &Subject) {
     let (ctx, queue) = subject.with_queue("main");
     let default = queue.full([N], 0_u32).unwrap();
-    let (graph, y) = doubler(&ctx, &queue, &default);
+    let (graph, y) = doubler(&queue, &default);
     std::thread::scope(|scope| {
         for thread in 0..8_u32 {
             let ctx = &ctx;
@@ -624,9 +553,9 @@ fn threads(subject: &Subject) {
 }
 
 fn kept(subject: &Subject) {
-    let (ctx, queue) = subject.with_queue("main");
+    let queue = subject.ctx().queue("main");
     let default = queue.full([N], 0_u32).unwrap();
-    let (graph, y) = doubler(&ctx, &queue, &default);
+    let (graph, y) = doubler(&queue, &default);
     let with = graph.with().input("x", &queue.full([N], 6_u32).unwrap()).unwrap();
     let others: Vec<_> = (0..8).map(|value| queue.full([N], 50 + value).unwrap()).collect();
     assert_eq!(queue.replay(&with).unwrap().read(&y).unwrap().wait().unwrap(), [13; N]);
@@ -642,16 +571,12 @@ fn kept(subject: &Subject) {
 
 fn ordered_runs(subject: &Subject) {
     let (ctx, queue) = subject.with_queue("main");
-    let mix = ctx.kernel::<Mix>().unwrap();
-    let x = queue.full([N], 1_u32).unwrap();
-    let default = queue.full([N], 0_u32).unwrap();
+    let [x, default] = [1_u32, 0].map(|value| queue.full([N], value).unwrap());
     queue.finish().wait().unwrap();
-    let (graph, ()) = queue
-        .capture(|c| {
-            let mut y = c.input("y", &default)?;
-            c.launch(&mix, Grid::threads([N]), Mix { a: 3, b: 1, x: &x, y: &mut y })
-        })
-        .unwrap();
+    let (graph, ()) = queue.graph_of(|c| {
+        let mut y = c.input("y", &default)?;
+        c.mix(3, 1, &x, &mut y)
+    });
     let target = queue.full([N], 0_u32).unwrap();
     let queues: Vec<CommandQueue> = (0..3).map(|at| ctx.queue(&format!("queue {at}"))).collect();
     let with = graph.with().input("y", &target).unwrap();

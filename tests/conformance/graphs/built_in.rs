@@ -1,7 +1,7 @@
 //! G02: the kernels of the library on forked queues of a capture, against the same calls outside of a capture.
 
 use crate::common::kernels::{Iota, Mix, Saxpy, Spin};
-use crate::common::{Case, Subject, case};
+use crate::common::{Calls, Case, Subject, case};
 use bytemuck::{Pod, Zeroable};
 use fencepost::prelude::*;
 use fencepost::{Kernel, Result, SimulatorOptions};
@@ -178,13 +178,12 @@ fn compare(ctx: &Context) {
     let other = ctx.queue("other");
     let eager = Arrays::new(ctx).unwrap();
     let replayed = Arrays::new(ctx).unwrap();
-    let captured = queue.capture(|c| {
+    let (graph, ()) = queue.graph_of(|c| {
         let one = c.fork("one");
         let two = c.fork("two");
         work(&kernels, &replayed, &one, &two)?;
         c.wait_for(&one)
     });
-    let (graph, ()) = captured.unwrap();
     for round in 1..=3 {
         work(&kernels, &eager, &queue, &other).unwrap();
         other.replay(&graph).unwrap();
@@ -203,9 +202,7 @@ fn on_two_forks(subject: &Subject) {
     for seed in 0..8 {
         for policy in [Policy::Ordered, Policy::Checked, Policy::Unchecked] {
             let options = SimulatorOptions::default().seed(seed).lanes(1 + seed as usize % 3);
-            let ctx = Context::simulated(options.policy(policy));
-            subject.watch(&ctx);
-            compare(&ctx);
+            compare(&subject.simulated(options.policy(policy)));
         }
     }
 }

@@ -1,8 +1,7 @@
 //! G02, G03, G05, G08, G10: calls in a capture that make no node, results that do not exist yet, and the names in
 //! errors.
 
-use crate::common::kernels::Mix;
-use crate::common::{Case, Subject, case};
+use crate::common::{Calls, Case, Subject, assert_error, assert_says, case};
 use fencepost::prelude::*;
 use fencepost::{Bound, Capture, DeviceArray, Download, Error, ErrorDetail, HostArray, Replay, Result};
 use std::sync::Arc;
@@ -48,12 +47,10 @@ fn zeros_at_first(subject: &Subject) {
     for _ in 0..3 {
         drop(queue.full([N], 0xdead_u32).unwrap());
         queue.finish().wait().unwrap();
-        let (graph, (zeros, fives)) =
-            queue.capture(|c| Ok((c.zeros::<u32, 1>([N])?, c.full([N], 5_u32)?))).unwrap();
+        let (graph, (zeros, fives)) = queue.graph_of(|c| Ok((c.zeros::<u32, 1>([N])?, c.full([N], 5_u32)?)));
         assert_eq!(queue.read(&zeros).wait().unwrap(), [0; N]);
         assert_eq!(queue.read(&fives).wait().unwrap(), [0; N]);
-        queue.replay(&graph).unwrap();
-        assert_eq!(queue.read(&fives).wait().unwrap(), [5; N]);
+        assert_eq!(queue.read_after(&graph, &fives), [5; N]);
     }
 }
 
@@ -99,14 +96,12 @@ fn other_arrays(subject: &Subject) {
     let (ctx, queue) = subject.with_queue("main");
     let x = ctx.full([N], 3_u32).unwrap();
     let mut y = ctx.zeros::<u32, 1>([N]).unwrap();
-    let (graph, ()) = queue
-        .capture(|c| {
-            c.copy(&x, &mut y)?;
-            assert_eq!(*x.map_read().wait()?, [3; N]);
-            assert_eq!(ctx.queue("other").read(&x).wait()?, [3; N]);
-            Ok(())
-        })
-        .unwrap();
+    let (graph, ()) = queue.graph_of(|c| {
+        c.copy(&x, &mut y)?;
+        assert_eq!(*x.map_read().wait()?, [3; N]);
+        assert_eq!(ctx.queue("other").read(&x).wait()?, [3; N]);
+        Ok(())
+    });
     queue.replay(&graph).unwrap();
     assert_eq!(*y.map_read().wait().unwrap(), [3; N]);
 }
@@ -132,31 +127,26 @@ fn hidden_output(subject: &Subject) {
     let (ctx, queue) = subject.with_queue("main");
     let go = ctx.full([1], 1_u32).unwrap();
     let y = ctx.full([N], 42_u32).unwrap();
-    let (graph, _) = queue
-        .capture(|c| {
-            c.read_as("counters of loops", &y)?;
-            c.repeat(&go, Bound::AtMost(2), |body| body.fill(&mut y.clone(), 43))
-        })
-        .unwrap();
+    let (graph, _) = queue.graph_of(|c| {
+        c.read_as("counters of loops", &y)?;
+        c.repeat(&go, Bound::AtMost(2), |body| body.fill(&mut y.clone(), 43))
+    });
     let output = graph.output::<u32>("counters of loops").unwrap();
     assert_eq!(queue.replay(&graph).unwrap().read(&output).unwrap().wait().unwrap(), [42; N]);
     assert_eq!(graph.statistics().outputs, 1);
     let (alone, _) =
         queue.capture(|c| c.repeat(&go, Bound::AtMost(2), |body| body.fill(&mut y.clone(), 43))).unwrap();
-    let error = alone.output::<u32>("counters of loops").unwrap_err();
-    assert!(error.to_string().contains("it has no outputs"), "{error}");
+    assert_says(alone.output::<u32>("counters of loops"), "it has no outputs");
 }
 
 fn child_results(subject: &Subject) {
     let (ctx, queue) = subject.with_queue("main");
     let go = ctx.full([1], 1_u32).unwrap();
     let y = ctx.full([N], 42_u32).unwrap();
-    let (child, (output, steps, marker)) = queue
-        .capture(|c| {
-            let steps = c.repeat(&go, Bound::AtMost(2), |body| body.fill(&mut y.clone(), 43))?;
-            Ok((c.read_as("y", &y)?, steps, c.marker()))
-        })
-        .unwrap();
+    let (child, (output, steps, marker)) = queue.graph_of(|c| {
+        let steps = c.repeat(&go, Bound::AtMost(2), |body| body.fill(&mut y.clone(), 43))?;
+        Ok((c.read_as("y", &y)?, steps, c.marker()))
+    });
     let calls: [(&str, &ResultCall<'_>); 4] = [
         ("Replay::read", &|run| run.read(&output).map(drop)),
         ("iterations", &|run| run.iterations(&steps).map(drop)),
@@ -173,9 +163,7 @@ fn child_results(subject: &Subject) {
 
 fn last_call(subject: &Subject) {
     let (ctx, queue) = subject.with_queue("main");
-    let mix = ctx.kernel::<Mix>().unwrap();
-    let x = ctx.zeros::<u32, 1>([N]).unwrap();
-    let y = ctx.zeros::<u32, 1>([N]).unwrap();
+    let [x, y] = [(); 2].map(|()| ctx.zeros::<u32, 1>([N]).unwrap());
     let empty: [(&str, &CaptureCall<'_>); 5] = [
         ("a fill of no bytes", &|c| c.fill(&mut x.slice(0..0)?, 9)),
         ("a copy of no bytes", &|c| c.copy(&x.slice(0..0)?, &mut y.slice(0..0)?)),
@@ -189,7 +177,7 @@ fn last_call(subject: &Subject) {
     for (what, call) in empty {
         let captured = queue.capture(|c| {
             let value = c.value("v", 7_u32)?;
-            c.launch(&mix, Grid::threads([N]), Mix { a: 1, b: 0, x: &x, y: &mut y.clone() })?;
+            c.mix(1, 0, &x, &mut y.clone())?;
             c.label_node("step")?;
             c.parameter("b", &value)?;
             call(c)?;
@@ -207,27 +195,21 @@ fn ended_names(subject: &Subject) {
     let (ctx, queue) = subject.with_queue("main");
     let mut y = ctx.zeros::<u32, 1>([N]).unwrap();
     let (_, side) = queue.capture(|c| Ok(c.fork("side"))).unwrap();
-    let error = side.fill(&mut y, 1).unwrap_err();
-    let ErrorDetail::CaptureEnded { call, queue: named, .. } = error.detail() else { panic!("{error}") };
-    assert_eq!((*call, named.as_str()), ("fill", "side"));
-    let error = ctx.queue("other").wait_for(&side).unwrap_err();
-    let ErrorDetail::CaptureEnded { call, queue: named, .. } = error.detail() else { panic!("{error}") };
-    assert_eq!((*call, named.as_str()), ("wait_for", "side"));
+    let filled = side.fill(&mut y, 1);
+    assert_error!(filled, ErrorDetail::CaptureEnded { call: "fill", queue, .. } if queue == "side");
+    let waited = ctx.queue("other").wait_for(&side);
+    assert_error!(waited, ErrorDetail::CaptureEnded { call: "wait_for", queue, .. } if queue == "side");
 }
 
 fn overlap(subject: &Subject) {
     let (ctx, queue) = subject.with_queue("main");
-    let mix = ctx.kernel::<Mix>().unwrap();
-    let x = ctx.zeros::<u32, 1>([N]).unwrap();
-    let y = ctx.zeros::<u32, 1>([N]).unwrap();
-    let (graph, ()) = queue
-        .capture(|c| {
-            let from = c.input("x", &x)?;
-            let mut to = c.input("y", &y)?;
-            c.launch(&mix, Grid::threads([N]), Mix { a: 1, b: 0, x: &from, y: &mut to })?;
-            c.label_node("the step")
-        })
-        .unwrap();
+    let [x, y] = [(); 2].map(|()| ctx.zeros::<u32, 1>([N]).unwrap());
+    let (graph, ()) = queue.graph_of(|c| {
+        let from = c.input("x", &x)?;
+        let mut to = c.input("y", &y)?;
+        c.mix(1, 0, &from, &mut to)?;
+        c.label_node("the step")
+    });
     let both: &DeviceArray<u32> = &x;
     let error = queue.replay(&graph.with().input("x", both).unwrap().input("y", both).unwrap()).unwrap_err();
     let text = error.to_string();
@@ -241,8 +223,7 @@ fn scope_in_scope(subject: &Subject) {
     let other = ctx.queue("other");
     let mut y = ctx.zeros::<u32, 1>([N]).unwrap();
     let captured = queue.capture(|c| c.scope(|| other.scope(|| ctx.current_queue().fill(&mut y, 7))));
-    let error = captured.unwrap_err();
-    assert!(matches!(error.detail(), ErrorDetail::Captured { call: "scope", .. }), "{error}");
+    assert_error!(captured, ErrorDetail::Captured { call: "scope", .. });
     queue.scope(|| other.scope(|| ctx.current_queue().fill(&mut y, 8))).unwrap();
     assert_eq!(other.read(&y).wait().unwrap(), [8; N]);
 }

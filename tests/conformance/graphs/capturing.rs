@@ -1,7 +1,7 @@
 //! G01 to G03: what a capture takes, and what it refuses.
 
 use crate::common::kernels::Mix;
-use crate::common::{Case, Subject, case};
+use crate::common::{Calls, Case, Subject, assert_error, case};
 use fencepost::prelude::*;
 use fencepost::{Download, ErrorDetail, HostArray, Upload};
 
@@ -25,12 +25,9 @@ pub fn cases() -> Vec<Case> {
 const N: usize = 256;
 
 fn executes_nothing(subject: &Subject) {
-    let (ctx, queue) = subject.with_queue("main");
-    let mix = ctx.kernel::<Mix>().unwrap();
-    let x = queue.full([N], 3_u32).unwrap();
-    let mut y = queue.full([N], 5_u32).unwrap();
-    let (graph, ()) =
-        queue.capture(|c| c.launch(&mix, Grid::threads([N]), Mix { a: 2, b: 1, x: &x, y: &mut y })).unwrap();
+    let queue = subject.ctx().queue("main");
+    let [x, mut y] = [3_u32, 5].map(|value| queue.full([N], value).unwrap());
+    let (graph, ()) = queue.graph_of(|c| c.mix(2, 1, &x, &mut y));
     assert_eq!(graph.nodes(), 1);
     assert_eq!(queue.read(&y).wait().unwrap(), [5; N]);
     queue.replay(&graph).unwrap();
@@ -45,31 +42,27 @@ fn present_bytes(subject: &Subject) {
     let (graph, ()) = queue.capture(|c| c.copy(&x, &mut y)).unwrap();
     for value in [7, 8, 9] {
         queue.fill(&mut x, value).unwrap();
-        queue.replay(&graph).unwrap();
-        assert_eq!(queue.read(&y).wait().unwrap(), [value; N]);
+        assert_eq!(queue.read_after(&graph, &y), [value; N]);
     }
 }
 
 fn every_kind(subject: &Subject) {
     let (ctx, queue) = subject.with_queue("main");
-    let mix = ctx.kernel::<Mix>().unwrap();
     let mut pinned: HostArray<u32, Upload> = ctx.pinned([N]).unwrap();
     let mut back: HostArray<u32, Download> = ctx.pinned([N]).unwrap();
     let bytes: Vec<u32> = (0..N as u32).collect();
-    let (graph, (sum, whole)) = queue
-        .capture(|c| {
-            let from_host = c.array(&bytes)?;
-            let mut from_pinned = c.zeros::<u32, 1>([N])?;
-            c.upload(&pinned, &mut from_pinned)?;
-            let mut y = c.full([N], 1_u32)?;
-            c.launch(&mix, Grid::threads([N]), Mix { a: 1, b: 0, x: &from_host, y: &mut y })?;
-            c.launch(&mix, Grid::threads([N]), Mix { a: 1, b: 0, x: &from_pinned, y: &mut y })?;
-            let square = y.reshape([16, 16])?;
-            let mut part = c.zeros::<u32, 2>([4, 4])?;
-            c.copy_region(&square, region![2..6, 3..7], &mut part, region![])?;
-            Ok((c.read_as("part", &part)?, c.read_as("whole", &y)?))
-        })
-        .unwrap();
+    let (graph, (sum, whole)) = queue.graph_of(|c| {
+        let from_host = c.array(&bytes)?;
+        let mut from_pinned = c.zeros::<u32, 1>([N])?;
+        c.upload(&pinned, &mut from_pinned)?;
+        let mut y = c.full([N], 1_u32)?;
+        c.mix(1, 0, &from_host, &mut y)?;
+        c.mix(1, 0, &from_pinned, &mut y)?;
+        let square = y.reshape([16, 16])?;
+        let mut part = c.zeros::<u32, 2>([4, 4])?;
+        c.copy_region(&square, region![2..6, 3..7], &mut part, region![])?;
+        Ok((c.read_as("part", &part)?, c.read_as("whole", &y)?))
+    });
     for round in 1..4 {
         pinned.write(|host| host.fill(round)).unwrap();
         let run = queue.replay(&graph).unwrap();
@@ -86,53 +79,44 @@ fn every_kind(subject: &Subject) {
 }
 
 fn forked(subject: &Subject) {
-    let (ctx, queue) = subject.with_queue("main");
-    let mix = ctx.kernel::<Mix>().unwrap();
+    let queue = subject.ctx().queue("main");
     let x = queue.full([N], 2_u32).unwrap();
-    let (graph, out) = queue
-        .capture(|c| {
-            let mut parts = Vec::new();
-            let forks: Vec<_> = (0..3).map(|at| c.fork(&format!("fork {at}"))).collect();
-            for (at, fork) in forks.iter().enumerate() {
-                let mut y = fork.zeros::<u32, 1>([N])?;
-                fork.launch(&mix, Grid::threads([N]), Mix { a: at as u32 + 1, b: 1, x: &x, y: &mut y })?;
-                parts.push(y);
-            }
-            let mut sum = c.zeros::<u32, 1>([N])?;
-            for (fork, part) in forks.iter().zip(&parts) {
-                c.wait_for(fork)?;
-                c.launch(&mix, Grid::threads([N]), Mix { a: 1, b: 0, x: part, y: &mut sum })?;
-            }
-            c.read_as("sum", &sum)
-        })
-        .unwrap();
+    let (graph, out) = queue.graph_of(|c| {
+        let mut parts = Vec::new();
+        let forks: Vec<_> = (0..3).map(|at| c.fork(&format!("fork {at}"))).collect();
+        for (at, fork) in forks.iter().enumerate() {
+            let mut y = fork.zeros::<u32, 1>([N])?;
+            fork.mix(at as u32 + 1, 1, &x, &mut y)?;
+            parts.push(y);
+        }
+        let mut sum = c.zeros::<u32, 1>([N])?;
+        for (fork, part) in forks.iter().zip(&parts) {
+            c.wait_for(fork)?;
+            c.mix(1, 0, part, &mut sum)?;
+        }
+        c.read_as("sum", &sum)
+    });
     let parts = (1..4).map(|a| Mix::of(a, 1, 2, 0));
     let sum = parts.fold(0, |sum, part| Mix::of(1, 0, part, sum));
     for _ in 0..3 {
-        let run = queue.replay(&graph).unwrap();
-        assert_eq!(run.read(&out).unwrap().wait().unwrap(), [sum; N]);
+        assert_eq!(queue.output_of(&graph, &out), [sum; N]);
     }
 }
 
 fn event_inside(subject: &Subject) {
-    let ctx = subject.ctx_with(Policy::Unchecked);
-    let queue = ctx.queue("main");
-    let mut x = ctx.zeros::<u32, 1>([N]).unwrap();
-    let mut y = ctx.zeros::<u32, 1>([N]).unwrap();
-    let (graph, ()) = queue
-        .capture(|c| {
-            let side = c.fork("side");
-            c.fill(&mut x, 9)?;
-            let filled = c.marker();
-            side.wait_for(&filled)?;
-            side.copy(&x, &mut y)?;
-            c.wait_for(&side)
-        })
-        .unwrap();
+    let (ctx, queue) = subject.with_queue_under(Policy::Unchecked, "main");
+    let [mut x, mut y] = [(); 2].map(|()| ctx.zeros::<u32, 1>([N]).unwrap());
+    let (graph, ()) = queue.graph_of(|c| {
+        let side = c.fork("side");
+        c.fill(&mut x, 9)?;
+        let filled = c.marker();
+        side.wait_for(&filled)?;
+        side.copy(&x, &mut y)?;
+        c.wait_for(&side)
+    });
     for _ in 0..3 {
         queue.fill(&mut x, 0).unwrap();
-        queue.replay(&graph).unwrap();
-        assert_eq!(queue.read(&y).wait().unwrap(), [9; N]);
+        assert_eq!(queue.read_after(&graph, &y), [9; N]);
     }
 }
 
@@ -143,16 +127,14 @@ fn host_function(subject: &Subject) {
     let mut host: HostArray<u32, Upload> = ctx.pinned([N]).unwrap();
     host.write(|host| host.fill(0)).unwrap();
     let mut calls = 0;
-    let (graph, ()) = queue
-        .capture(|c| {
-            c.fill(&mut x, 1)?;
-            c.host(move || {
-                calls += 1;
-                sender.send(calls).unwrap();
-            })?;
-            c.fill(&mut x, 2)
-        })
-        .unwrap();
+    let (graph, ()) = queue.graph_of(|c| {
+        c.fill(&mut x, 1)?;
+        c.host(move || {
+            calls += 1;
+            sender.send(calls).unwrap();
+        })?;
+        c.fill(&mut x, 2)
+    });
     for _ in 0..3 {
         queue.replay(&graph).unwrap();
     }
@@ -173,27 +155,22 @@ fn empty_graph(subject: &Subject) {
 
 fn child(subject: &Subject) {
     let (ctx, queue) = subject.with_queue("main");
-    let mix = ctx.kernel::<Mix>().unwrap();
     let x = queue.full([N], 1_u32).unwrap();
     let mut y = ctx.zeros::<u32, 1>([N]).unwrap();
-    let (step, own) = queue
-        .capture(|c| {
-            let side = c.fork("side");
-            let mut own = side.zeros::<u32, 1>([N])?;
-            side.copy(&x, &mut own)?;
-            c.wait_for(&side)?;
-            c.launch(&mix, Grid::threads([N]), Mix { a: 3, b: 2, x: &own, y: &mut y })?;
-            c.read_as("own", &own)
-        })
-        .unwrap();
-    let (graph, ()) = queue
-        .capture(|c| {
-            for _ in 0..4 {
-                c.replay(&step)?;
-            }
-            Ok(())
-        })
-        .unwrap();
+    let (step, own) = queue.graph_of(|c| {
+        let side = c.fork("side");
+        let mut own = side.zeros::<u32, 1>([N])?;
+        side.copy(&x, &mut own)?;
+        c.wait_for(&side)?;
+        c.mix(3, 2, &own, &mut y)?;
+        c.read_as("own", &own)
+    });
+    let (graph, ()) = queue.graph_of(|c| {
+        for _ in 0..4 {
+            c.replay(&step)?;
+        }
+        Ok(())
+    });
     assert_eq!(graph.nodes(), 4 * step.nodes());
     let run = queue.replay(&graph).unwrap();
     let expected = (0..4).fold(0, |y, _| Mix::of(3, 2, 1, y));
@@ -211,14 +188,12 @@ fn refused(subject: &Subject) {
             drop(c.read(&x).wait());
             Ok(())
         });
-        let error = captured.unwrap_err();
-        let ErrorDetail::Captured { call, location, .. } = error.detail() else { panic!("{error}") };
-        assert_eq!((*call, location.file()), ("read", file!()));
+        let error = assert_error!(captured, ErrorDetail::Captured { call: "read", .. });
+        assert!(error.to_string().contains(file!()), "{error}");
         queue.fill(&mut x, round).unwrap();
         assert_eq!(queue.read(&x).wait().unwrap(), [round; N]);
         let (graph, ()) = queue.capture(|c| c.fill(&mut x, 100)).unwrap();
-        queue.replay(&graph).unwrap();
-        assert_eq!(queue.read(&x).wait().unwrap(), [100; N]);
+        assert_eq!(queue.read_after(&graph, &x), [100; N]);
     }
 }
 
@@ -226,8 +201,7 @@ fn unjoined(subject: &Subject) {
     let (ctx, queue) = subject.with_queue("main");
     let mut x = ctx.zeros::<u32, 1>([N]).unwrap();
     let captured = queue.capture(|c| c.fork("side").fill(&mut x, 7));
-    let error = captured.unwrap_err();
-    assert!(matches!(error.detail(), ErrorDetail::Unjoined { queue, .. } if queue == "side"), "{error}");
+    assert_error!(captured, ErrorDetail::Unjoined { queue, .. } if queue == "side");
     queue.fill(&mut x, 1).unwrap();
     assert_eq!(queue.read(&x).wait().unwrap(), [1; N]);
 }
@@ -236,31 +210,24 @@ fn ended(subject: &Subject) {
     let (ctx, queue) = subject.with_queue("main");
     let mut x = ctx.zeros::<u32, 1>([N]).unwrap();
     let (graph, kept) = queue.capture(|c| Ok(c.fork("kept"))).unwrap();
-    let error = kept.fill(&mut x, 7).unwrap_err();
-    assert!(matches!(error.detail(), ErrorDetail::CaptureEnded { .. }), "{error}");
-    let error = kept.fork("again").fill(&mut x, 7).unwrap_err();
-    assert!(matches!(error.detail(), ErrorDetail::CaptureEnded { .. }), "{error}");
-    queue.replay(&graph).unwrap();
-    assert_eq!(queue.read(&x).wait().unwrap(), [0; N]);
+    assert_error!(kept.fill(&mut x, 7), ErrorDetail::CaptureEnded { .. });
+    assert_error!(kept.fork("again").fill(&mut x, 7), ErrorDetail::CaptureEnded { .. });
+    assert_eq!(queue.read_after(&graph, &x), [0; N]);
 }
 
 fn captured_event(subject: &Subject) {
     let (ctx, queue) = subject.with_queue("main");
     let mut x = ctx.zeros::<u32, 1>([N]).unwrap();
     let other = ctx.queue("other");
-    let (graph, event) = queue
-        .capture(|c| {
-            c.fill(&mut x, 7)?;
-            Ok(c.marker())
-        })
-        .unwrap();
+    let (graph, event) = queue.graph_of(|c| {
+        c.fill(&mut x, 7)?;
+        Ok(c.marker())
+    });
     for error in [event.wait().unwrap_err(), other.wait_for(&event).unwrap_err()] {
         assert!(matches!(error.detail(), ErrorDetail::Captured { .. }), "{error}");
     }
-    queue.replay(&graph).unwrap();
-    assert_eq!(queue.read(&x).wait().unwrap(), [7; N]);
+    assert_eq!(queue.read_after(&graph, &x), [7; N]);
     // An event from outside cannot be waited for inside.
     let outside = other.marker();
-    let error = queue.capture(|c| c.wait_for(&outside)).unwrap_err();
-    assert!(matches!(error.detail(), ErrorDetail::Captured { call: "wait_for", .. }), "{error}");
+    assert_error!(queue.capture(|c| c.wait_for(&outside)), ErrorDetail::Captured { call: "wait_for", .. });
 }

@@ -2,14 +2,15 @@
 
 use crate::common::counted::Counted;
 use crate::common::full::full;
-use crate::common::{Case, Subject, case, dump};
-use crate::graphs::control::Setup;
+use crate::common::{Calls, Case, Subject, assert_error, case, dump};
+use crate::graphs::control::{Setup, ended, iterations_of};
+use crate::graphs::faults::is_refused;
 use fencepost::graph::Loop;
 use fencepost::prelude::*;
 use fencepost::profile::{Activity, Row};
-use fencepost::testing::{self, CpuFaults};
+use fencepost::testing::CpuFaults;
 use fencepost::{
-    Bound, Capture, ErrorDetail, EventOptions, Priority, QueueOptions, Replay, Result, SimulatorOptions,
+    Bound, Capture, ErrorDetail, EventOptions, Priority, QueueOptions, Result, SimulatorOptions,
 };
 use std::sync::mpsc::channel;
 
@@ -41,10 +42,6 @@ pub fn cases() -> Vec<Case> {
     ]
 }
 
-fn iterations(run: &Replay, of: &Loop) -> u32 {
-    run.iterations(of).unwrap().wait().unwrap()
-}
-
 /// Captures a loop that decrements `left` and increments `count` until `left` is 0.
 fn countdown(
     c: &CommandQueue,
@@ -53,69 +50,47 @@ fn countdown(
     left: &DeviceArray<u32>,
     count: &DeviceArray<u32>,
 ) -> Result<Loop> {
-    c.while_(left, Bound::Chunked(bound), |body| {
-        s.lower(body, left)?;
-        s.raise(body, count)
-    })
+    c.while_(left, Bound::Chunked(bound), |body| s.step(body, left, count))
 }
 
 fn every_length(subject: &Subject) {
     let s = Setup::new(subject);
-    let mut left = s.word(0);
-    let mut count = s.word(0);
-    let condition = left.clone();
-    let total = count.clone();
-    let (graph, steps) = s.queue.capture(|c| countdown(c, &s, 1000, &condition, &total)).unwrap();
+    let [left, count] = s.words([0, 0]);
+    let (graph, steps) = s.queue.capture(|c| countdown(c, &s, 1000, &left, &count)).unwrap();
     for length in [0, 1, 2, 3, 4, 5, 11, 12, 13, 28, 29, 61] {
-        s.queue.fill(&mut left, length).unwrap();
-        s.queue.fill(&mut count, 0).unwrap();
+        s.set(&left, length);
+        s.set(&count, 0);
         let run = s.queue.replay(&graph).unwrap();
         assert_eq!(s.read(&count), [length]);
-        assert_eq!(iterations(&run, &steps), length);
-        assert!(!run.reached_bound(&steps).unwrap().wait().unwrap(), "{length}");
+        assert_eq!(ended(&run, &steps), (length, false), "{length}");
     }
-    let (graph, steps) = s
-        .queue
-        .capture(|c| {
-            c.do_while(&condition, Bound::Chunked(100), |body| {
-                s.lower(body, &condition)?;
-                s.raise(body, &total)
-            })
-        })
-        .unwrap();
+    let (graph, steps) =
+        s.queue.graph_of(|c| c.do_while(&left, Bound::Chunked(100), |body| s.step(body, &left, &count)));
     for length in [1, 4, 5, 12] {
-        s.queue.fill(&mut left, length).unwrap();
-        assert_eq!(iterations(&s.queue.replay(&graph).unwrap(), &steps), length);
+        s.set(&left, length);
+        assert_eq!(iterations_of(&s.queue.replay(&graph).unwrap(), &steps), length);
     }
     // The first iteration executes before the condition is read, and wraps it around to the largest number.
-    let error = s.queue.do_while(&condition, Bound::Chunked(0), |_| Ok(())).unwrap_err();
-    assert!(matches!(error.detail(), ErrorDetail::Graph { .. }), "{error}");
+    assert_error!(s.queue.do_while(&left, Bound::Chunked(0), |_| Ok(())), ErrorDetail::Graph { .. });
 }
 
 fn bounds(subject: &Subject) {
     let s = Setup::new(subject);
     for bound in [0, 1, 4, 5, 12, 13] {
-        let mut left = s.word(0);
-        let mut count = s.word(0);
-        let condition = left.clone();
-        let total = count.clone();
-        let (graph, steps) = s
-            .queue
-            .capture(|c| {
-                let first = countdown(c, &s, bound, &condition, &total)?;
-                Ok([first, c.repeat(&total, Bound::Chunked(bound), |_| Ok(()))?])
-            })
-            .unwrap();
+        let [left, count] = s.words([0, 0]);
+        let (graph, steps) = s.queue.graph_of(|c| {
+            let first = countdown(c, &s, bound, &left, &count)?;
+            Ok([first, c.repeat(&count, Bound::Chunked(bound), |_| Ok(()))?])
+        });
         for length in [bound.saturating_sub(1), bound, bound + 1] {
-            s.queue.fill(&mut left, length).unwrap();
+            s.set(&left, length);
             // The count of the second loop: the iterations of the first loop, plus `more`.
             let more = u32::from(length > bound);
-            s.queue.fill(&mut count, more).unwrap();
+            s.set(&count, more);
             let run = s.queue.replay(&graph).unwrap();
             for steps in &steps {
-                assert_eq!(iterations(&run, steps), length.min(bound), "bound {bound}, length {length}");
-                let reached = run.reached_bound(steps).unwrap().wait().unwrap();
-                assert_eq!(reached, length > bound, "bound {bound}, length {length}");
+                let expected = (length.min(bound), length > bound);
+                assert_eq!(ended(&run, steps), expected, "bound {bound}, length {length}");
             }
             assert_eq!(s.read(&left), [length.saturating_sub(bound)]);
         }
@@ -129,19 +104,17 @@ fn changing_count(subject: &Subject) {
         let lower = |body: &Capture| s.lower(body, &count);
         let steps = s.queue.repeat(&count, Bound::Chunked(u32::MAX), lower).unwrap();
         // Iteration k executes if the count, start - k, is above k.
-        assert_eq!(iterations(steps.replay().unwrap(), &steps), start.div_ceil(2));
+        assert_eq!(iterations_of(steps.replay().unwrap(), &steps), start.div_ceil(2));
     }
     for start in [-3_i32, 0, 6, 13] {
         let count = s.queue.full([1], start).unwrap();
         let steps = s.queue.repeat(&count, Bound::Chunked(50), |_| Ok(())).unwrap();
-        assert_eq!(iterations(steps.replay().unwrap(), &steps), start.max(0) as u32);
-        assert!(!steps.replay().unwrap().reached_bound(&steps).unwrap().wait().unwrap());
+        assert_eq!(ended(steps.replay().unwrap(), &steps), (start.max(0) as u32, false));
     }
     // The body increments the count, so that only the bound ends the loop.
     let count = s.word(1);
     let steps = s.queue.repeat(&count, Bound::Chunked(33), |body| s.raise(body, &count)).unwrap();
-    assert_eq!(iterations(steps.replay().unwrap(), &steps), 33);
-    assert!(steps.replay().unwrap().reached_bound(&steps).unwrap().wait().unwrap());
+    assert_eq!(ended(steps.replay().unwrap(), &steps), (33, true));
     assert_eq!(s.read(&count), [34]);
 }
 
@@ -150,11 +123,10 @@ fn many(subject: &Subject) {
     // One place (in the full suite, all places) runs more iterations than a graph may have dispatches.
     let is_long = subject.place().name() == "cpu_1" || (subject.is_cpu() && full());
     let length = if is_long { 66_000 } else { 300 };
-    let count = s.word(length);
-    let total = s.word(0);
+    let [count, total] = s.words([length, 0]);
     let body = |body: &Capture| s.raise(body, &total);
     let steps = s.queue.repeat(&count, Bound::Chunked(u32::MAX), body).unwrap();
-    assert_eq!(iterations(steps.replay().unwrap(), &steps), length);
+    assert_eq!(iterations_of(steps.replay().unwrap(), &steps), length);
     assert_eq!(s.read(&total), [length]);
 }
 
@@ -162,25 +134,19 @@ fn same_results(subject: &Subject) {
     let s = Setup::new(subject);
     for (length, inner) in [(7, 3), (21, 2)] {
         let run = |bound: Bound| {
-            let left = s.word(length);
-            let x = s.word(1);
-            let y = s.word(2);
-            let odd = s.word(0);
-            let twice = s.word(inner);
+            let [left, x, y, odd, twice] = s.words([length, 1, 2, 0, inner]);
             let mut rounds = None;
-            let steps = s
-                .queue
-                .while_(&left, bound, |body| {
-                    s.lower(body, &left)?;
-                    s.add(body, &x, 3)?;
-                    body.if_else(&odd, |b| s.lower(b, &odd), |b| s.raise(b, &odd))?;
-                    body.if_(&odd, |b| s.add(b, &y, 5))?;
-                    rounds = Some(body.repeat(&twice, Bound::AtMost(4), |b| s.raise(b, &y))?);
-                    body.copy(&y, &mut x.clone())
-                })
-                .unwrap();
+            let steps = s.queue.while_(&left, bound, |body| {
+                s.lower(body, &left)?;
+                s.add(body, &x, 3)?;
+                body.if_else(&odd, |b| s.lower(b, &odd), |b| s.raise(b, &odd))?;
+                body.if_(&odd, |b| s.add(b, &y, 5))?;
+                rounds = Some(body.repeat(&twice, Bound::AtMost(4), |b| s.raise(b, &y))?);
+                body.copy(&y, &mut x.clone())
+            });
+            let steps = steps.unwrap();
             let replay = steps.replay().unwrap();
-            let counts = [&steps, rounds.as_ref().unwrap()].map(|of| iterations(replay, of));
+            let counts = [&steps, rounds.as_ref().unwrap()].map(|of| iterations_of(replay, of));
             (counts, s.read(&x), s.read(&y), s.read(&odd))
         };
         let (counts, x, ..) = run(Bound::Chunked(1000));
@@ -201,10 +167,8 @@ fn same_results(subject: &Subject) {
 fn among_nodes(subject: &Subject) {
     let s = Setup::new(subject);
     let (sent, seen) = channel();
-    let left = s.word(0);
-    let again = s.word(0);
-    let count = s.word(0);
-    let captured = s.queue.capture(|c| {
+    let [left, again, count] = s.words([0, 0, 0]);
+    let (graph, (loops, between, end)) = s.queue.graph_of(|c| {
         c.fill(&mut left.clone(), 9)?;
         c.fill(&mut count.clone(), 0)?;
         let first = countdown(c, &s, 100, &left, &count)?;
@@ -219,12 +183,11 @@ fn among_nodes(subject: &Subject) {
         s.raise(c, &count)?;
         Ok(([first, second, third], between, c.read_as("end", &count)?))
     });
-    let (graph, (loops, between, end)) = captured.unwrap();
     for round in 1..4 {
         let run = s.queue.replay(&graph).unwrap();
         assert_eq!(run.read(&between).unwrap().wait().unwrap(), [9]);
         assert_eq!(run.read(&end).unwrap().wait().unwrap(), [19]);
-        assert_eq!(loops.each_ref().map(|of| iterations(&run, of)), [9, 9, 0]);
+        assert_eq!(loops.each_ref().map(|of| iterations_of(&run, of)), [9, 9, 0]);
         assert_eq!(s.read(&count), [19]);
         assert_eq!(seen.try_iter().count(), 1, "round {round}");
     }
@@ -232,15 +195,13 @@ fn among_nodes(subject: &Subject) {
 
 fn outside(subject: &Subject) {
     let s = Setup::new(subject);
-    let left = s.word(17);
-    let count = s.word(0);
-    let after = s.word(0);
+    let [left, count, after] = s.words([17, 0, 0]);
     let before = s.queue.marker();
     let steps = countdown(&s.queue, &s, 1 << 20, &left, &count).unwrap();
     s.queue.copy(&count, &mut after.clone()).unwrap();
     assert_eq!(s.read(&after), [17]);
     assert!(before.is_complete().unwrap());
-    assert_eq!(iterations(steps.replay().unwrap(), &steps), 17);
+    assert_eq!(iterations_of(steps.replay().unwrap(), &steps), 17);
 }
 
 fn two_queues(subject: &Subject) {
@@ -258,14 +219,14 @@ fn two_queues(subject: &Subject) {
     other.wait_for(&s.queue.marker()).unwrap();
     other.copy(&arrays[0].1, &mut sum.clone()).unwrap();
     assert_eq!(other.read(&sum).wait().unwrap(), [40]);
-    assert_eq!(runs.iter().map(|run| iterations(run.replay().unwrap(), run)).collect::<Vec<_>>(), [40, 30]);
+    let counts = runs.iter().map(|run| iterations_of(run.replay().unwrap(), run));
+    assert_eq!(counts.collect::<Vec<_>>(), [40, 30]);
     assert_eq!(arrays.each_ref().map(|(_, count)| s.read(count)[0]), [40, 30]);
 }
 
 fn unattended(subject: &Subject) {
     let s = Setup::new(subject);
-    let left = s.word(30);
-    let count = s.word(0);
+    let [left, count] = s.words([30, 0]);
     countdown(&s.queue, &s, 1000, &left, &count).unwrap();
     s.queue.flush().unwrap();
     dump::until_done(&s.ctx, "main");
@@ -279,12 +240,10 @@ fn unattended(subject: &Subject) {
 
 fn without_threads(subject: &Subject) {
     let s = Setup::on(subject.without_threads());
-    let mut left = s.word(0);
-    let count = s.word(0);
-    let condition = left.clone();
-    let (graph, steps) = s.queue.capture(|c| countdown(c, &s, 1000, &condition, &count)).unwrap();
-    let mut start = || {
-        s.queue.fill(&mut left, 30).unwrap();
+    let [left, count] = s.words([0, 0]);
+    let (graph, steps) = s.queue.capture(|c| countdown(c, &s, 1000, &left, &count)).unwrap();
+    let start = || {
+        s.set(&left, 30);
         s.queue.replay(&graph).unwrap()
     };
     let run = start();
@@ -296,7 +255,7 @@ fn without_threads(subject: &Subject) {
         assert!(text.contains(", held: a chunk of a loop is not complete"), "{text}");
     }
     run.wait().unwrap();
-    assert_eq!(iterations(&run, &steps), 30);
+    assert_eq!(iterations_of(&run, &steps), 30);
     let run = start();
     while !run.event().is_complete().unwrap() {}
     let run = start();
@@ -315,12 +274,11 @@ fn callback_waits(subject: &Subject) {
     for ctx in [subject.ctx(), subject.without_threads()] {
         let s = Setup::on(ctx);
         let other = s.ctx.queue("other");
-        let left = s.word(40);
-        let count = s.word(0);
+        let [left, count] = s.words([40, 0]);
         let run = countdown(&s.queue, &s, 1000, &left, &count).unwrap();
         let (sent, seen) = channel();
         let steps = run.clone();
-        let counts = move || sent.send(iterations(steps.replay().unwrap(), &steps)).unwrap();
+        let counts = move || sent.send(iterations_of(steps.replay().unwrap(), &steps)).unwrap();
         other.callback(counts).unwrap();
         other.finish().wait().unwrap();
         assert_eq!(seen.try_iter().collect::<Vec<_>>(), [40]);
@@ -336,18 +294,16 @@ fn callback_waits(subject: &Subject) {
 fn submissions(subject: &Subject) {
     let counted = Counted::new(subject);
     let s = Setup::on(counted.ctx.clone());
-    let mut left = s.word(0);
-    let count = s.word(0);
-    let condition = left.clone();
+    let [left, count] = s.words([0, 0]);
     for (bound, length, expected) in
         [(4, 9, 2), (12, 9, 3), (1000, 0, 3), (1000, 4, 3), (1000, 5, 4), (1000, 13, 5)]
     {
-        let (graph, steps) = s.queue.capture(|c| countdown(c, &s, bound, &condition, &count)).unwrap();
-        s.queue.fill(&mut left, length).unwrap();
+        let (graph, steps) = s.queue.capture(|c| countdown(c, &s, bound, &left, &count)).unwrap();
+        s.set(&left, length);
         s.queue.finish().wait().unwrap();
         let before = counted.submissions();
         let run = s.queue.replay(&graph).unwrap();
-        assert_eq!(iterations(&run, &steps), length.min(bound));
+        assert_eq!(iterations_of(&run, &steps), length.min(bound));
         let made = counted.submissions() - before;
         // On a device, long commands make chunks shorter, and commands of unknown cost get separate chunks.
         let most = if subject.is_cpu() { expected } else { u64::from(length.div_ceil(4).max(1)) + 3 };
@@ -358,13 +314,11 @@ fn submissions(subject: &Subject) {
 
 fn dropped(subject: &Subject) {
     let s = Setup::new(subject);
-    let mut left = s.word(0);
-    let count = s.word(0);
-    let condition = left.clone();
+    let [left, count] = s.words([0, 0]);
     for round in 1..4 {
         let queue = s.ctx.queue("short-lived");
-        let (graph, _) = queue.capture(|c| countdown(c, &s, 1000, &condition, &count)).unwrap();
-        queue.fill(&mut left, 40).unwrap();
+        let (graph, _) = queue.capture(|c| countdown(c, &s, 1000, &left, &count)).unwrap();
+        queue.fill(&mut left.clone(), 40).unwrap();
         let run = queue.replay(&graph).unwrap();
         match round {
             1 => drop((run, graph, queue)),
@@ -378,8 +332,7 @@ fn dropped(subject: &Subject) {
     let ctx = subject.ctx();
     {
         let s = Setup::on(ctx);
-        let left = s.word(40);
-        let count = s.word(0);
+        let [left, count] = s.words([40, 0]);
         let steps = countdown(&s.queue, &s, 1000, &left, &count).unwrap();
         s.queue.callback(move || sent.send(()).unwrap()).unwrap();
         drop(steps);
@@ -389,35 +342,27 @@ fn dropped(subject: &Subject) {
 
 fn child(subject: &Subject) {
     let s = Setup::new(subject);
-    let mut left = s.word(0);
-    let count = s.word(0);
-    let condition = left.clone();
-    let (part, steps) = s.queue.capture(|c| countdown(c, &s, 20, &condition, &count)).unwrap();
-    let (graph, own) = s
-        .queue
-        .capture(|c| {
-            let own = c.repeat(&condition, Bound::Chunked(2), |body| s.raise(body, &count))?;
-            c.replay(&part)?;
-            c.fill(&mut condition.clone(), 7)?;
-            c.replay(&part)?;
-            Ok(own)
-        })
-        .unwrap();
+    let [left, count] = s.words([0, 0]);
+    let (part, steps) = s.queue.capture(|c| countdown(c, &s, 20, &left, &count)).unwrap();
+    let (graph, own) = s.queue.graph_of(|c| {
+        let own = c.repeat(&left, Bound::Chunked(2), |body| s.raise(body, &count))?;
+        c.replay(&part)?;
+        c.fill(&mut left.clone(), 7)?;
+        c.replay(&part)?;
+        Ok(own)
+    });
     drop(part);
     for round in 1..3 {
-        s.queue.fill(&mut left, 13).unwrap();
+        s.set(&left, 13);
         let run = s.queue.replay(&graph).unwrap();
-        assert_eq!((iterations(&run, &own), iterations(&run, &steps)), (2, 20));
-        assert!(run.reached_bound(&own).unwrap().wait().unwrap());
-        assert!(!run.reached_bound(&steps).unwrap().wait().unwrap());
+        assert_eq!([&own, &steps].map(|of| ended(&run, of)), [(2, true), (20, false)]);
         assert_eq!(s.read(&count), [22 * round]);
     }
 }
 
 fn nested(subject: &Subject) {
     let s = Setup::new(subject);
-    let left = s.word(3);
-    let count = s.word(0);
+    let [left, count] = s.words([3, 0]);
     let (part, _) = s.queue.capture(|c| countdown(c, &s, 20, &left, &count)).unwrap();
     let inside = |body: &Capture| countdown(body, &s, 20, &left, &count).map(|_| ());
     let replays = |body: &Capture| body.replay(&part).map(|_| ());
@@ -430,10 +375,8 @@ fn nested(subject: &Subject) {
                 false => s.queue.while_(&left, Bound::Chunked(9), body).unwrap_err(),
             };
             let ErrorDetail::Captured { call, remedy, .. } = error.detail() else { panic!("{error}") };
-            assert!(
-                call.contains("loop with Bound::Chunked") && remedy.contains("`Bound::AtMost`"),
-                "{error}"
-            );
+            let is_right = call.contains("loop with Bound::Chunked") && remedy.contains("`Bound::AtMost`");
+            assert!(is_right, "{error}");
         }
     }
     s.queue.replay(&part).unwrap();
@@ -442,41 +385,34 @@ fn nested(subject: &Subject) {
 
 fn edited(subject: &Subject) {
     let s = Setup::new(subject);
-    let mut left = s.word(6);
-    let count = s.word(0);
+    let [left, count] = s.words([6, 0]);
     let nothing = s.nothing.slice(0..1).unwrap();
     let other = s.word(0);
-    let condition = left.clone();
-    let captured = s.queue.capture(|c| {
+    let (mut graph, steps) = s.queue.graph_of(|c| {
         let step = c.value("step", 1_u32)?;
-        let from = c.input("condition", &condition)?;
+        let from = c.input("condition", &left)?;
         let steps = c.while_(&from, Bound::Chunked(100), |body| {
-            s.lower(body, &condition)?;
-            body.launch(
-                &s.mix,
-                Grid::threads([1]),
-                crate::common::kernels::Mix { a: 1, b: step.get(), x: &nothing, y: &mut count.clone() },
-            )?;
+            s.lower(body, &left)?;
+            body.mix(1, step.get(), &nothing, &mut count.clone())?;
             body.parameter("b", &step)?;
             body.label_node("add")
         })?;
         Ok(steps)
     });
-    let (mut graph, steps) = captured.unwrap();
     s.queue.replay(&graph).unwrap();
     assert_eq!(s.read(&count), [6]);
-    s.queue.fill(&mut left, 9).unwrap();
+    s.set(&left, 9);
     let run = s.queue.replay(&graph.with().value("step", 10_u32).unwrap()).unwrap();
     // The edit does not touch the run in flight, which may not have planned its last chunks.
     graph.edit().unwrap().node("add").unwrap().argument("y", &other).unwrap().apply().unwrap();
-    assert_eq!((iterations(&run, &steps), s.read(&count)), (9, vec![96]));
-    s.queue.fill(&mut left, 5).unwrap();
+    assert_eq!((iterations_of(&run, &steps), s.read(&count)), (9, vec![96]));
+    s.set(&left, 5);
     let run = s.queue.replay(&graph).unwrap();
-    assert_eq!((iterations(&run, &steps), s.read(&count), s.read(&other)), (5, vec![96], vec![5]));
+    assert_eq!((iterations_of(&run, &steps), s.read(&count), s.read(&other)), (5, vec![96], vec![5]));
     graph.edit().unwrap().node("add").unwrap().grid(Grid::threads([0])).unwrap().apply().unwrap();
-    s.queue.fill(&mut left, 5).unwrap();
+    s.set(&left, 5);
     let run = s.queue.replay(&graph).unwrap();
-    assert_eq!((iterations(&run, &steps), s.read(&other)), (5, vec![5]));
+    assert_eq!((iterations_of(&run, &steps), s.read(&other)), (5, vec![5]));
 }
 
 fn queues(subject: &Subject) {
@@ -485,34 +421,30 @@ fn queues(subject: &Subject) {
         let options = |label: &str, priority| QueueOptions::default().label(label).priority(priority);
         let high = s.ctx.queue_with(options("high", Priority::High));
         let low = s.ctx.queue_with(options("low", Priority::Low));
-        let left = s.word(50);
-        let count = s.word(0);
-        let after = s.word(0);
+        let [left, count, after] = s.words([50, 0, 0]);
         low.wait_for(&s.queue.marker()).unwrap();
         high.wait_for(&s.queue.marker()).unwrap();
         let steps = countdown(&low, &s, 1000, &left, &count).unwrap();
         if policy == Policy::Checked {
-            let error = high.copy(&count, &mut after.clone()).unwrap_err();
-            assert!(matches!(error.detail(), ErrorDetail::Hazard { .. }), "{error}");
+            assert_error!(high.copy(&count, &mut after.clone()), ErrorDetail::Hazard { .. });
             high.wait_for(steps.replay().unwrap().event()).unwrap();
         }
         high.copy(&count, &mut after.clone()).unwrap();
         assert_eq!(high.read(&after).wait().unwrap(), [50], "{policy:?}");
-        assert_eq!(iterations(steps.replay().unwrap(), &steps), 50);
+        assert_eq!(iterations_of(steps.replay().unwrap(), &steps), 50);
     }
 }
 
 fn times(subject: &Subject) {
     let s = Setup::new(subject);
     let timed = EventOptions::default().timing(true);
-    let left = s.word(30);
-    let count = s.word(0);
+    let [left, count] = s.words([30, 0]);
     let profiler = s.ctx.profile();
     let start = s.queue.marker_with(timed);
     let steps = countdown(&s.queue, &s, 1000, &left, &count).unwrap();
     let end = s.queue.marker_with(timed);
     let profile = profiler.finish().wait().unwrap();
-    assert_eq!(iterations(steps.replay().unwrap(), &steps), 30);
+    assert_eq!(iterations_of(steps.replay().unwrap(), &steps), 30);
     let is_part = |row: &&Row| row.activity == Activity::Replay && row.replay.is_none();
     let replays: Vec<_> = profile.rows.iter().filter(is_part).collect();
     assert_eq!(replays.len(), 3, "the gate in front, the loop, and the read of the counters: {replays:?}");
@@ -529,8 +461,7 @@ fn times(subject: &Subject) {
 
 fn dumps(subject: &Subject) {
     let s = Setup::new(subject);
-    let left = s.word(3);
-    let count = s.word(0);
+    let [left, count] = s.words([3, 0]);
     let capture = |c: &Capture| {
         s.raise(c, &count)?;
         countdown(c, &s, 1000, &left, &count)?;
@@ -553,36 +484,22 @@ fn dumps(subject: &Subject) {
             body.repeat(&left, Bound::AtMost(20_000), |body| s.raise(body, &count)).map(|_| ())
         })
     });
-    let error = huge.unwrap_err();
-    assert!(matches!(error.detail(), ErrorDetail::GraphTooLong { call: "while_", .. }), "{error}");
+    assert_error!(huge, ErrorDetail::GraphTooLong { call: "while_", .. });
 }
 
 fn native(subject: &Subject) {
     let s = Setup::on(subject.switched(|switches| switches.native_replay_from = 1));
-    let mut left = s.word(0);
-    let count = s.word(0);
-    let condition = left.clone();
-    let (graph, steps) = s
-        .queue
-        .capture(|c| {
-            (0..5).try_for_each(|_| s.raise(c, &count))?;
-            let steps = countdown(c, &s, 1000, &condition, &count)?;
-            (0..5).try_for_each(|_| s.raise(c, &count))?;
-            Ok(steps)
-        })
-        .unwrap();
+    let [left, count] = s.words([0, 0]);
+    let (graph, steps) = s.queue.graph_of(|c| {
+        (0..5).try_for_each(|_| s.raise(c, &count))?;
+        let steps = countdown(c, &s, 1000, &left, &count)?;
+        (0..5).try_for_each(|_| s.raise(c, &count))?;
+        Ok(steps)
+    });
     for round in 1..5 {
-        s.queue.fill(&mut left, 20).unwrap();
+        s.set(&left, 20);
         let run = s.queue.replay(&graph).unwrap();
-        assert_eq!((s.read(&count), iterations(&run, &steps)), (vec![30 * round], 20));
-    }
-}
-
-fn is_refused(error: &fencepost::Error) -> bool {
-    match error.detail() {
-        ErrorDetail::Device { message, .. } => message.contains("by `CpuFaults::refusals`"),
-        ErrorDetail::GraphNode { error, .. } => is_refused(error),
-        _ => false,
+        assert_eq!((s.read(&count), iterations_of(&run, &steps)), (vec![30 * round], 20));
     }
 }
 
@@ -591,18 +508,14 @@ fn refused(subject: &Subject) {
     let mut failed = 0;
     for seed in 0..40 {
         let cpu = SimulatorOptions::default().seed(seed).lanes(1 + seed as usize % 2);
-        let ctx = testing::on_cpu(cpu, CpuFaults { refusals: 0.15, ..CpuFaults::default() }, Policy::Ordered);
-        subject.watch(&ctx);
+        let ctx = subject.faulty(cpu, CpuFaults { refusals: 0.15, ..CpuFaults::default() });
         let queue = ctx.queue("main");
         let other = ctx.queue("other");
         let attempt = || -> Result<u32> {
-            let mix = ctx.kernel::<crate::common::kernels::Mix>()?;
             let left = queue.full([1], 25_u32)?;
             let zero = queue.zeros::<u32, 1>([1])?;
-            let steps = queue.while_(&left, Bound::Chunked(100), |body| {
-                let args = crate::common::kernels::Mix { a: 1, b: u32::MAX, x: &zero, y: &mut left.clone() };
-                body.launch(&mix, Grid::threads([1]), args)
-            })?;
+            let steps = queue
+                .while_(&left, Bound::Chunked(100), |body| body.mix(1, u32::MAX, &zero, &mut left.clone()))?;
             steps.replay().unwrap().iterations(&steps)?.wait()
         };
         for _ in 0..6 {
@@ -628,9 +541,7 @@ fn lost(subject: &Subject) {
     let mut ended = 0;
     for steps in (20..400).step_by(20) {
         let faults = CpuFaults { lost_after: Some(steps), ..CpuFaults::default() };
-        let ctx = testing::on_cpu(SimulatorOptions::default().seed(steps), faults, Policy::Ordered);
-        subject.watch(&ctx);
-        let s = Setup::on(ctx);
+        let s = Setup::on(subject.faulty(SimulatorOptions::default().seed(steps), faults));
         let end = || -> Result<u32> {
             let left = s.queue.full([1], 90_u32)?;
             let count = s.queue.full([1], 0_u32)?;

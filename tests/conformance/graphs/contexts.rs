@@ -2,12 +2,12 @@
 
 use crate::common::busy::Busy;
 use crate::common::kernels::{Iota, Mix};
-use crate::common::partners::{each_pair, each_pair_with, every_pair, partners};
-use crate::common::{Case, Subject, case};
+use crate::common::partners::{counted, each_pair, each_pair_with, every_pair, faulty_pair, partners};
+use crate::common::{Calls, Case, Subject, assert_error, case};
+use crate::graphs::flight::stepped;
 use crate::graphs::temporaries::{has_returned, returned};
 use fencepost::prelude::*;
-use fencepost::testing::{self, CpuFaults};
-use fencepost::{ErrorDetail, EventOptions, Graph, Output, Policy, Result, Shape, SimulatorOptions, region};
+use fencepost::{ErrorDetail, EventOptions, Graph, Output, Policy, Result, Shape, region};
 use std::sync::mpsc::channel;
 use std::thread;
 use std::time::Duration;
@@ -45,12 +45,13 @@ pub fn cases() -> Vec<Case> {
 }
 
 const N: usize = 64;
+/// Returns a queue of the first context, and an array of zeros of each context.
+fn queue_and_zeros(one: &Context, two: &Context) -> (CommandQueue, DeviceArray<u32>, DeviceArray<u32>) {
+    (one.queue("main"), one.zeros([N]).unwrap(), two.zeros([N]).unwrap())
+}
+
 /// Elements of an array that is copied in several pieces.
 const LARGE: usize = 200_003;
-
-fn counted(n: usize, start: u32) -> Vec<u32> {
-    (0..n as u32).map(|i| start.wrapping_add(i.wrapping_mul(7))).collect()
-}
 
 /// Copies to the other context and back, on a queue of either.
 fn exact(s: &Subject) {
@@ -60,17 +61,15 @@ fn exact(s: &Subject) {
             let mut x = one.empty::<u32, 1>([n]).unwrap();
             let mut back = one.zeros::<u32, 1>([n]).unwrap();
             let there = two.zeros::<u32, 1>([n]).unwrap();
-            let (graph, found) = queue
-                .capture(|c| {
-                    let side = c.fork_on(two, "side")?;
-                    // The side reads `x`, and the main queue reads `there`.
-                    side.copy(&x, &mut there.clone())?;
-                    let found = c.on(&side)?.read_as("there", &there)?;
-                    c.wait_for(&side)?;
-                    c.copy(&there, &mut back)?;
-                    Ok(found)
-                })
-                .unwrap();
+            let (graph, found) = queue.graph_of(|c| {
+                let side = c.fork_on(two, "side")?;
+                // The side reads `x`, and the main queue reads `there`.
+                side.copy(&x, &mut there.clone())?;
+                let found = c.on(&side)?.read_as("there", &there)?;
+                c.wait_for(&side)?;
+                c.copy(&there, &mut back)?;
+                Ok(found)
+            });
             for round in 0..3 {
                 queue.upload(&counted(n, round)[..], &mut x).unwrap();
                 let run = queue.replay(&graph).unwrap();
@@ -85,24 +84,19 @@ fn exact(s: &Subject) {
 fn overlap(s: &Subject) {
     each_pair(s, |names, one, two| {
         for held_far in [false, true] {
-            let queue = one.queue("main");
-            let x = one.zeros::<u32, 1>([N]).unwrap();
-            let y = two.zeros::<u32, 1>([N]).unwrap();
-            let (graph, (near, far)) = queue
-                .capture(|c| {
-                    let side = c.fork_on(two, "side")?;
-                    side.fill(&mut y.clone(), 5)?;
-                    let far = c.on(&side)?.read_as("far", &y)?;
-                    c.fill(&mut x.clone(), 6)?;
-                    let near = c.read_as("near", &x)?;
-                    c.wait_for(&side)?;
-                    Ok((near, far))
-                })
-                .unwrap();
+            let (queue, x, y) = queue_and_zeros(one, two);
+            let (graph, (near, far)) = queue.graph_of(|c| {
+                let side = c.fork_on(two, "side")?;
+                side.fill(&mut y.clone(), 5)?;
+                let far = c.on(&side)?.read_as("far", &y)?;
+                c.fill(&mut x.clone(), 6)?;
+                let near = c.read_as("near", &x)?;
+                c.wait_for(&side)?;
+                Ok((near, far))
+            });
             let (ctx, array) = if held_far { (two, &y) } else { (one, &x) };
-            let gate = ctx.user_event("gate");
             let holder = ctx.queue("holder");
-            holder.wait_for(&gate.event()).unwrap();
+            let gate = holder.hold();
             holder.fill(&mut array.clone(), 1).unwrap();
             let run = queue.replay(&graph).unwrap();
             let (held, free, value) = if held_far { (&far, &near, 6) } else { (&near, &far, 5) };
@@ -120,20 +114,17 @@ fn overlap(s: &Subject) {
 fn around_a_fork(s: &Subject) {
     each_pair(s, |names, one, two| {
         let queue = one.queue("main");
-        let x = one.zeros::<u32, 1>([N]).unwrap();
-        let z = one.zeros::<u32, 1>([N]).unwrap();
-        let (graph, far) = queue
-            .capture(|c| {
-                c.fill(&mut x.clone(), 3)?;
-                let side = c.fork_on(two, "side")?;
-                c.fill(&mut z.clone(), 4)?;
-                let mut y = side.zeros::<u32, 1>([N])?;
-                side.copy(&x, &mut y)?;
-                let far = c.on(&side)?.read_as("far", &y)?;
-                c.wait_for(&side)?;
-                Ok(far)
-            })
-            .unwrap();
+        let [x, z] = [(); 2].map(|()| one.zeros::<u32, 1>([N]).unwrap());
+        let (graph, far) = queue.graph_of(|c| {
+            c.fill(&mut x.clone(), 3)?;
+            let side = c.fork_on(two, "side")?;
+            c.fill(&mut z.clone(), 4)?;
+            let mut y = side.zeros::<u32, 1>([N])?;
+            side.copy(&x, &mut y)?;
+            let far = c.on(&side)?.read_as("far", &y)?;
+            c.wait_for(&side)?;
+            Ok(far)
+        });
         let gate = two.user_event("gate");
         let holder = one.queue("holder");
         // The command after the fork is held back.
@@ -151,24 +142,20 @@ fn around_a_fork(s: &Subject) {
 /// Holds back one command after the other, and checks the results of the commands after it.
 fn ordered(s: &Subject) {
     each_pair(s, |names, one, two| {
-        let queue = one.queue("main");
-        let x = one.zeros::<u32, 1>([N]).unwrap();
-        let y = two.zeros::<u32, 1>([N]).unwrap();
-        let (graph, outputs) = queue
-            .capture(|c| {
-                // This fork comes after no other node.
-                let root = c.fork_on(two, "root")?;
-                let early = c.on(&root)?.read_as("early", &root.full([N], 1_u32)?)?;
-                c.fill(&mut x.clone(), 2)?;
-                let first = c.read_as("first", &x)?;
-                let side = c.fork_on(two, "side")?;
-                side.fill(&mut y.clone(), 3)?;
-                let far = c.on(&side)?.read_as("far", &y)?;
-                c.wait_for(&[root.marker(), side.marker()])?;
-                let last = c.read_as("last", &c.full([N], 4_u32)?)?;
-                Ok([early, first, far, last])
-            })
-            .unwrap();
+        let (queue, x, y) = queue_and_zeros(one, two);
+        let (graph, outputs) = queue.graph_of(|c| {
+            // This fork comes after no other node.
+            let root = c.fork_on(two, "root")?;
+            let early = c.on(&root)?.read_as("early", &root.full([N], 1_u32)?)?;
+            c.fill(&mut x.clone(), 2)?;
+            let first = c.read_as("first", &x)?;
+            let side = c.fork_on(two, "side")?;
+            side.fill(&mut y.clone(), 3)?;
+            let far = c.on(&side)?.read_as("far", &y)?;
+            c.wait_for(&[root.marker(), side.marker()])?;
+            let last = c.read_as("last", &c.full([N], 4_u32)?)?;
+            Ok([early, first, far, last])
+        });
         // The replay waits for the queue, for an earlier use of `x`, and for an earlier use of `y`.
         for held in 0..3 {
             let ctx = if held == 2 { two } else { one };
@@ -202,29 +189,24 @@ fn ordered(s: &Subject) {
 fn diamond(s: &Subject) {
     each_pair(s, |names, one, two| {
         let queue = one.queue("main");
-        let near = one.kernel::<Mix>().unwrap();
-        let far = two.kernel::<Mix>().unwrap();
         let x = queue.array(&counted(N, 0)).unwrap();
-        let (graph, sum) = queue
-            .capture(|c| {
-                let side = c.fork_on(two, "side")?;
-                let there = side.empty::<u32, 1>([N])?;
-                side.copy(&x, &mut there.clone())?;
-                let mut doubled = side.zeros::<u32, 1>([N])?;
-                side.launch(&far, Grid::threads([N]), Mix { a: 1, b: 10, x: &there, y: &mut doubled })?;
-                let mut tripled = c.zeros::<u32, 1>([N])?;
-                c.launch(&near, Grid::threads([N]), Mix { a: 1, b: 20, x: &x, y: &mut tripled })?;
-                c.wait_for(&side)?;
-                let back = c.empty::<u32, 1>([N])?;
-                c.copy(&doubled, &mut back.clone())?;
-                c.launch(&near, Grid::threads([N]), Mix { a: 1, b: 0, x: &back, y: &mut tripled })?;
-                c.read_as("sum", &tripled)
-            })
-            .unwrap();
+        let (graph, sum) = queue.graph_of(|c| {
+            let side = c.fork_on(two, "side")?;
+            let there = side.empty::<u32, 1>([N])?;
+            side.copy(&x, &mut there.clone())?;
+            let mut doubled = side.zeros::<u32, 1>([N])?;
+            side.mix(1, 10, &there, &mut doubled)?;
+            let mut tripled = c.zeros::<u32, 1>([N])?;
+            c.mix(1, 20, &x, &mut tripled)?;
+            c.wait_for(&side)?;
+            let back = c.empty::<u32, 1>([N])?;
+            c.copy(&doubled, &mut back.clone())?;
+            c.mix(1, 0, &back, &mut tripled)?;
+            c.read_as("sum", &tripled)
+        });
         let expected: Vec<u32> = counted(N, 0).iter().map(|x| 2 * x + 30).collect();
         for _ in 0..3 {
-            let run = queue.replay(&graph).unwrap();
-            assert_eq!(run.read(&sum).unwrap().wait().unwrap(), expected, "{names}");
+            assert_eq!(queue.output_of(&graph, &sum), expected, "{names}");
         }
     });
 }
@@ -233,26 +215,20 @@ fn ping_pong(s: &Subject) {
     let contexts: Vec<Context> = std::iter::once(s.ctx())
         .chain(partners(s, Policy::Ordered).into_iter().map(|(_, ctx)| ctx).take(2))
         .collect();
-    let kernels: Vec<_> = contexts.iter().map(|ctx| ctx.kernel::<Mix>().unwrap()).collect();
     let arrays: Vec<DeviceArray<u32>> = contexts.iter().map(|ctx| ctx.zeros([N]).unwrap()).collect();
     let ones: Vec<DeviceArray<u32>> = contexts.iter().map(|ctx| ctx.full([N], 1).unwrap()).collect();
     let queue = contexts[0].queue("main");
-    let (graph, ()) = queue
-        .capture(|c| {
-            let sides =
-                [c.fork("first"), c.fork_on(&contexts[1], "second")?, c.fork_on(&contexts[2], "third")?];
-            for round in 0..6 {
-                let at = round % 3;
-                let mut y = arrays[at].clone();
-                let args = Mix { a: 3, b: round as u32, x: &ones[at], y: &mut y };
-                sides[at].launch(&kernels[at], Grid::threads([N]), args)?;
-                let next = (at + 1) % 3;
-                sides[next].wait_for(&sides[at])?;
-                sides[next].copy(&arrays[at], &mut arrays[next].clone())?;
-            }
-            c.wait_for(&sides[0])
-        })
-        .unwrap();
+    let (graph, ()) = queue.graph_of(|c| {
+        let sides = [c.fork("first"), c.fork_on(&contexts[1], "second")?, c.fork_on(&contexts[2], "third")?];
+        for round in 0..6 {
+            let at = round % 3;
+            sides[at].mix(3, round as u32, &ones[at], &mut arrays[at].clone())?;
+            let next = (at + 1) % 3;
+            sides[next].wait_for(&sides[at])?;
+            sides[next].copy(&arrays[at], &mut arrays[next].clone())?;
+        }
+        c.wait_for(&sides[0])
+    });
     let mut right = 0;
     for _ in 0..3 {
         queue.replay(&graph).unwrap();
@@ -267,14 +243,12 @@ fn regions(s: &Subject) {
         let x = queue.array(&counted(400, 1)).unwrap().reshape([20, 20]).unwrap();
         let y = two.zeros::<u32, 2>(Shape::padded([5, 10], [5, 16])).unwrap();
         let z = one.zeros::<u32, 2>(Shape::padded([5, 10], [7, 12])).unwrap();
-        let (graph, ()) = queue
-            .capture(|c| {
-                let side = c.fork_on(two, "side")?;
-                side.copy_region(&x, region![2..7, 1..20;2], &mut y.clone(), region![.., ..])?;
-                c.wait_for(&side)?;
-                c.copy(&y, &mut z.clone())
-            })
-            .unwrap();
+        let (graph, ()) = queue.graph_of(|c| {
+            let side = c.fork_on(two, "side")?;
+            side.copy_region(&x, region![2..7, 1..20;2], &mut y.clone(), region![.., ..])?;
+            c.wait_for(&side)?;
+            c.copy(&y, &mut z.clone())
+        });
         queue.replay(&graph).unwrap();
         queue.replay(&graph).unwrap();
         let all = counted(400, 1);
@@ -303,24 +277,19 @@ fn elsewhere(s: &Subject) {
 fn host_functions(s: &Subject) {
     each_pair(s, |names, one, two| {
         let (sender, receiver) = channel();
-        let queue = one.queue("main");
-        let x = one.zeros::<u32, 1>([N]).unwrap();
-        let y = two.zeros::<u32, 1>([N]).unwrap();
-        let gate = two.user_event("gate");
+        let (queue, x, y) = queue_and_zeros(one, two);
         let holder = two.queue("holder");
-        let (graph, late) = queue
-            .capture(|c| {
-                let side = c.fork_on(two, "side")?;
-                side.fill(&mut y.clone(), 1)?;
-                c.fill(&mut x.clone(), 1)?;
-                c.host(move || sender.send(()).unwrap())?;
-                side.fill(&mut y.clone(), 2)?;
-                let late = c.on(&side)?.read_as("late", &y)?;
-                c.wait_for(&side)?;
-                Ok(late)
-            })
-            .unwrap();
-        holder.wait_for(&gate.event()).unwrap();
+        let (graph, late) = queue.graph_of(|c| {
+            let side = c.fork_on(two, "side")?;
+            side.fill(&mut y.clone(), 1)?;
+            c.fill(&mut x.clone(), 1)?;
+            c.host(move || sender.send(()).unwrap())?;
+            side.fill(&mut y.clone(), 2)?;
+            let late = c.on(&side)?.read_as("late", &y)?;
+            c.wait_for(&side)?;
+            Ok(late)
+        });
+        let gate = holder.hold();
         holder.fill(&mut y.clone(), 9).unwrap();
         let run = queue.replay(&graph).unwrap();
         assert!(!run.event().is_complete().unwrap(), "{names}");
@@ -335,21 +304,16 @@ fn host_functions(s: &Subject) {
 /// Returns a graph that computes `y = 3 * y + 1`, where `y` is in the first context, through memory of the other
 /// context that the graph owns.
 fn step(two: &Context, queue: &CommandQueue, y: &DeviceArray<u32>) -> Graph {
-    let mix = two.kernel::<Mix>().unwrap();
     let ones = two.full([N], 1_u32).unwrap();
     let captured = queue.capture(|c| {
         let side = c.fork_on(two, "side")?;
         let mut own = side.empty::<u32, 1>([N])?;
         side.copy(y, &mut own)?;
-        side.launch(&mix, Grid::threads([N]), Mix { a: 3, b: 0, x: &ones, y: &mut own })?;
+        side.mix(3, 0, &ones, &mut own)?;
         c.wait_for(&side)?;
         c.copy(&own, &mut y.clone())
     });
     captured.unwrap().0
-}
-
-fn stepped(y: u32) -> u32 {
-    y.wrapping_mul(3).wrapping_add(1)
 }
 
 /// Under `Unchecked`, the policy does not order uses of the memory; only the order of the graph's replays does.
@@ -382,8 +346,7 @@ fn in_flight(s: &Subject) {
         let queue = one.queue("main");
         let y = one.zeros::<u32, 1>([N]).unwrap();
         let graph = step(&two, &queue, &y);
-        let gate = one.user_event("gate");
-        queue.wait_for(&gate.event()).unwrap();
+        let gate = queue.hold();
         let runs: Vec<_> = (0..100).map(|_| queue.replay(&graph).unwrap()).collect();
         assert!(!runs[0].event().is_complete().unwrap(), "{name}");
         gate.signal();
@@ -403,11 +366,10 @@ fn two_graphs(s: &Subject) {
         let graphs: Vec<(Graph, Output<u32>)> = (0..2)
             .map(|at| {
                 let array = &arrays[at];
-                let captured = queues[at].capture(|c| {
+                queues[at].graph_of(|c| {
                     c.fill(&mut array.clone(), 7 + at as u32)?;
                     c.read_as("out", array)
-                });
-                captured.unwrap()
+                })
             })
             .collect();
         for held in 0..2 {
@@ -430,61 +392,52 @@ fn two_graphs(s: &Subject) {
 fn bindings(s: &Subject) {
     each_pair(s, |names, one, two| {
         let queue = one.queue("main");
-        let mix = two.kernel::<Mix>().unwrap();
         let inputs: Vec<_> = (1..3).map(|at| two.full([N], at * 10_u32).unwrap()).collect();
         let sources: Vec<_> = (1..3).map(|at| one.full([N], at * 100_u32).unwrap()).collect();
-        let (graph, out) = queue
-            .capture(|c| {
-                let side = c.fork_on(two, "side")?;
-                let far = c.on(&side)?;
-                let source = c.input("source", &sources[0])?;
-                let x = far.input("x", &inputs[0])?;
-                let b = c.value("b", 1_u32)?;
-                let mut y = side.empty::<u32, 1>([N])?;
-                // The source of a copy between contexts is an input too.
-                side.copy(&source, &mut y)?;
-                side.launch(&mix, Grid::threads([N]), Mix { a: 1, b: 0, x: &x, y: &mut y })?;
-                far.parameter("b", &b)?;
-                let out = far.read_as("out", &y)?;
-                c.wait_for(&side)?;
-                Ok(out)
-            })
-            .unwrap();
-        let read = |run: fencepost::Replay| run.read(&out).unwrap().wait().unwrap();
-        assert_eq!(read(queue.replay(&graph).unwrap()), [111; N], "{names}");
+        let (graph, out) = queue.graph_of(|c| {
+            let side = c.fork_on(two, "side")?;
+            let far = c.on(&side)?;
+            let source = c.input("source", &sources[0])?;
+            let x = far.input("x", &inputs[0])?;
+            let b = c.value("b", 1_u32)?;
+            let mut y = side.empty::<u32, 1>([N])?;
+            // The source of a copy between contexts is an input too.
+            side.copy(&source, &mut y)?;
+            side.mix(1, 0, &x, &mut y)?;
+            far.parameter("b", &b)?;
+            let out = far.read_as("out", &y)?;
+            c.wait_for(&side)?;
+            Ok(out)
+        });
+        assert_eq!(queue.output_of(&graph, &out), [111; N], "{names}");
         let other = graph.with().input("x", &inputs[1]).unwrap().value("b", 2_u32).unwrap();
-        assert_eq!(read(queue.replay(&other).unwrap()), [122; N], "{names}");
+        assert_eq!(queue.output_of(&other, &out), [122; N], "{names}");
         let other = graph.with().input("source", &sources[1]).unwrap();
-        assert_eq!(read(queue.replay(&other).unwrap()), [211; N], "{names}");
+        assert_eq!(queue.output_of(&other, &out), [211; N], "{names}");
         let valued = graph.with().value("b", 5_u32).unwrap();
-        assert_eq!(read(queue.replay(&valued).unwrap()), [115; N], "{names}");
-        assert_eq!(read(queue.replay(&graph).unwrap()), [111; N], "{names}");
-        let error = graph.with().input("x", &sources[0]).unwrap_err();
-        assert!(matches!(error.detail(), ErrorDetail::ForeignContext { .. }), "{names}: {error}");
+        assert_eq!(queue.output_of(&valued, &out), [115; N], "{names}");
+        assert_eq!(queue.output_of(&graph, &out), [111; N], "{names}");
+        assert_error!(graph.with().input("x", &sources[0]), ErrorDetail::ForeignContext { .. }, "{names}");
     });
 }
 
 fn edits(s: &Subject) {
     each_pair(s, |names, one, two| {
         let queue = one.queue("main");
-        let near = one.kernel::<Mix>().unwrap();
-        let far = two.kernel::<Mix>().unwrap();
         let x = one.full([N], 1_u32).unwrap();
         let y = two.full([N], 2_u32).unwrap();
-        let (mut graph, (a, b)) = queue
-            .capture(|c| {
-                let side = c.fork_on(two, "side")?;
-                let mut of_near = c.zeros::<u32, 1>([N])?;
-                let mut of_far = side.zeros::<u32, 1>([N])?;
-                side.launch(&far, Grid::threads([N]), Mix { a: 1, b: 0, x: &y, y: &mut of_far })?;
-                c.on(&side)?.label_node("far launch")?;
-                c.launch(&near, Grid::threads([N]), Mix { a: 1, b: 0, x: &x, y: &mut of_near })?;
-                c.label_node("near launch")?;
-                let of_far = c.on(&side)?.read_as("far", &of_far)?;
-                c.wait_for(&side)?;
-                Ok((c.read_as("near", &of_near)?, of_far))
-            })
-            .unwrap();
+        let (mut graph, (a, b)) = queue.graph_of(|c| {
+            let side = c.fork_on(two, "side")?;
+            let mut of_near = c.zeros::<u32, 1>([N])?;
+            let mut of_far = side.zeros::<u32, 1>([N])?;
+            side.mix(1, 0, &y, &mut of_far)?;
+            c.on(&side)?.label_node("far launch")?;
+            c.mix(1, 0, &x, &mut of_near)?;
+            c.label_node("near launch")?;
+            let of_far = c.on(&side)?.read_as("far", &of_far)?;
+            c.wait_for(&side)?;
+            Ok((c.read_as("near", &of_near)?, of_far))
+        });
         let read = |graph: &Graph| {
             let run = queue.replay(graph).unwrap();
             let found = [&a, &b].map(|out| run.read(out).unwrap().wait().unwrap());
@@ -514,32 +467,26 @@ fn edits(s: &Subject) {
 fn overlapping_edit(s: &Subject) {
     each_pair(s, |names, one, two| {
         let queue = one.queue("main");
-        let mix = two.kernel::<Mix>().unwrap();
-        let x = two.full([N], 1_u32).unwrap();
-        let y = two.full([N], 2_u32).unwrap();
+        let [x, y] = [1_u32, 2].map(|value| two.full([N], value).unwrap());
         let source = one.full([N], 50_u32).unwrap();
-        let (mut graph, out) = queue
-            .capture(|c| {
-                let first = c.fork_on(two, "first")?;
-                let second = c.fork_on(two, "second")?;
-                // The first queue waits for the other context; the second one does not.
-                first.copy(&source, &mut y.clone())?;
-                let mut z = second.zeros::<u32, 1>([N])?;
-                second.launch(&mix, Grid::threads([N]), Mix { a: 1, b: 0, x: &x, y: &mut z })?;
-                c.on(&second)?.label_node("read")?;
-                let out = c.on(&second)?.read_as("out", &z)?;
-                c.wait_for(&first)?;
-                c.wait_for(&second)?;
-                Ok(out)
-            })
-            .unwrap();
-        let run = queue.replay(&graph).unwrap();
-        assert_eq!(run.read(&out).unwrap().wait().unwrap(), [1; N], "{names}");
+        let (mut graph, out) = queue.graph_of(|c| {
+            let first = c.fork_on(two, "first")?;
+            let second = c.fork_on(two, "second")?;
+            // The first queue waits for the other context; the second one does not.
+            first.copy(&source, &mut y.clone())?;
+            let mut z = second.zeros::<u32, 1>([N])?;
+            second.mix(1, 0, &x, &mut z)?;
+            c.on(&second)?.label_node("read")?;
+            let out = c.on(&second)?.read_as("out", &z)?;
+            c.wait_for(&first)?;
+            c.wait_for(&second)?;
+            Ok(out)
+        });
+        assert_eq!(queue.output_of(&graph, &out), [1; N], "{names}");
         graph.edit().unwrap().node("read").unwrap().argument("x", &y).unwrap().apply().unwrap();
         for value in [60, 70] {
             queue.fill(&mut source.clone(), value).unwrap();
-            let run = queue.replay(&graph).unwrap();
-            assert_eq!(run.read(&out).unwrap().wait().unwrap(), [value; N], "{names}");
+            assert_eq!(queue.output_of(&graph, &out), [value; N], "{names}");
         }
     });
 }
@@ -547,9 +494,7 @@ fn overlapping_edit(s: &Subject) {
 fn policies(s: &Subject) {
     for policies in [[Policy::Checked, Policy::Checked], [Policy::Unchecked, Policy::Checked]] {
         each_pair_with(s, policies, |names, one, two| {
-            let queue = one.queue("main");
-            let x = one.zeros::<u32, 1>([N]).unwrap();
-            let y = two.zeros::<u32, 1>([N]).unwrap();
+            let (queue, x, y) = queue_and_zeros(one, two);
             let race = |joined: bool| {
                 queue.capture(|c| {
                     let first = c.fork_on(two, "first")?;
@@ -565,9 +510,8 @@ fn policies(s: &Subject) {
                 })
             };
             // The second context has the policy `Checked` in each pair.
-            let error = race(false).unwrap_err();
-            let ErrorDetail::Hazard { wait, .. } = error.detail() else { panic!("{names}: {error}") };
-            assert_eq!(wait, "second.wait_for(&first)?", "{names}");
+            let remedy = "second.wait_for(&first)?";
+            assert_error!(race(false), ErrorDetail::Hazard { wait, .. } if wait == remedy, "{names}");
             let (graph, ()) = race(true).unwrap();
             let theirs = two.queue("theirs");
             for value in [3, 4] {
@@ -587,26 +531,21 @@ fn children(s: &Subject) {
     each_pair(s, |names, one, two| {
         let queue = one.queue("main");
         let theirs = two.queue("theirs");
-        let mix = two.kernel::<Mix>().unwrap();
         let y = two.zeros::<u32, 1>([N]).unwrap();
         let ones = two.full([N], 1_u32).unwrap();
         // The child owns memory of the other context.
-        let (child, ()) = theirs
-            .capture(|c| {
-                let mut own = c.empty::<u32, 1>([N])?;
-                c.copy(&y, &mut own)?;
-                c.launch(&mix, Grid::threads([N]), Mix { a: 3, b: 0, x: &ones, y: &mut own })?;
-                c.copy(&own, &mut y.clone())
-            })
-            .unwrap();
-        let (graph, ()) = queue
-            .capture(|c| {
-                let side = c.fork_on(two, "side")?;
-                side.replay(&child)?;
-                side.replay(&child)?;
-                c.wait_for(&side)
-            })
-            .unwrap();
+        let (child, ()) = theirs.graph_of(|c| {
+            let mut own = c.empty::<u32, 1>([N])?;
+            c.copy(&y, &mut own)?;
+            c.mix(3, 0, &ones, &mut own)?;
+            c.copy(&own, &mut y.clone())
+        });
+        let (graph, ()) = queue.graph_of(|c| {
+            let side = c.fork_on(two, "side")?;
+            side.replay(&child)?;
+            side.replay(&child)?;
+            c.wait_for(&side)
+        });
         let mut right = 0;
         for _ in 0..3 {
             theirs.replay(&child).unwrap();
@@ -622,16 +561,14 @@ fn timed(s: &Subject) {
         let queue = one.queue("main");
         let y = two.zeros::<u32, 1>([N]).unwrap();
         let timing = EventOptions::default().timing(true);
-        let (graph, (start, end, near)) = queue
-            .capture(|c| {
-                let side = c.fork_on(two, "side")?;
-                let start = side.marker_with(timing);
-                side.fill(&mut y.clone(), 5)?;
-                let end = side.marker_with(timing);
-                c.wait_for(&side)?;
-                Ok((start, end, c.marker_with(timing)))
-            })
-            .unwrap();
+        let (graph, (start, end, near)) = queue.graph_of(|c| {
+            let side = c.fork_on(two, "side")?;
+            let start = side.marker_with(timing);
+            side.fill(&mut y.clone(), 5)?;
+            let end = side.marker_with(timing);
+            c.wait_for(&side)?;
+            Ok((start, end, c.marker_with(timing)))
+        });
         let run = queue.replay(&graph).unwrap();
         let [start, end, near] = [start, end, near].map(|marker| run.event_of(&marker).unwrap());
         near.wait().unwrap();
@@ -642,11 +579,8 @@ fn timed(s: &Subject) {
             }
         }
         // Two devices have two clocks.
-        let error = near.seconds_since(&start).wait().unwrap_err();
-        assert!(
-            matches!(error.detail(), ErrorDetail::Unrelated { .. } | ErrorDetail::NotMeasured { .. }),
-            "{names}: {error}"
-        );
+        let seconds = near.seconds_since(&start).wait();
+        assert_error!(seconds, ErrorDetail::Unrelated { .. } | ErrorDetail::NotMeasured { .. }, "{names}");
     });
 }
 
@@ -682,11 +616,7 @@ fn refused(s: &Subject) {
             "its own",
         );
         let unjoined = queue.capture(|c| c.fork_on(two, "side")?.fill(&mut y.clone(), 1));
-        let error = unjoined.unwrap_err();
-        assert!(
-            matches!(error.detail(), ErrorDetail::Unjoined { queue, .. } if queue == "side"),
-            "{names}: {error}"
-        );
+        assert_error!(unjoined, ErrorDetail::Unjoined { queue, .. } if queue == "side", "{names}");
         let (graph, ()) = queue.capture(|c| c.copy(&x, &mut y.clone())).unwrap();
         captured(
             &|c| c.replay(&graph).map(drop),
@@ -705,29 +635,23 @@ fn refused(s: &Subject) {
         queue.replay(&graph).unwrap();
         assert_eq!(two.to_vec(&y).unwrap(), [1], "{names}");
         let kept = queue.capture(|c| c.fork_on(two, "side")).unwrap().1;
-        let error = kept.fill(&mut y.clone(), 1).unwrap_err();
-        assert!(matches!(error.detail(), ErrorDetail::CaptureEnded { .. }), "{names}: {error}");
+        assert_error!(kept.fill(&mut y.clone(), 1), ErrorDetail::CaptureEnded { .. }, "{names}");
     });
 }
 
 fn nothing_executes(s: &Subject) {
     each_pair(s, |names, one, two| {
-        let queue = one.queue("main");
-        let x = one.zeros::<u32, 1>([N]).unwrap();
-        let y = two.zeros::<u32, 1>([N]).unwrap();
-        let (graph, ()) = queue
-            .capture(|c| {
-                let side = c.fork_on(two, "side")?;
-                side.fill(&mut y.clone(), 5)?;
-                c.fill(&mut x.clone(), 5)?;
-                c.wait_for(&side)
-            })
-            .unwrap();
+        let (queue, x, y) = queue_and_zeros(one, two);
+        let (graph, ()) = queue.graph_of(|c| {
+            let side = c.fork_on(two, "side")?;
+            side.fill(&mut y.clone(), 5)?;
+            c.fill(&mut x.clone(), 5)?;
+            c.wait_for(&side)
+        });
         queue.finish().wait().unwrap();
         for far in [false, true] {
             let guard = if far { y.map_read() } else { x.map_read() }.wait().unwrap();
-            let error = queue.replay(&graph).unwrap_err();
-            assert!(matches!(error.detail(), ErrorDetail::Mapped { .. }), "{names}: {error}");
+            assert_error!(queue.replay(&graph), ErrorDetail::Mapped { .. }, "{names}");
             drop(guard);
             queue.finish().wait().unwrap();
             assert_eq!(one.to_vec(&x).unwrap(), [0; N], "{names}");
@@ -743,14 +667,10 @@ fn nothing_executes(s: &Subject) {
 fn lost(s: &Subject) {
     for lost_after in [0, 1, 2, 4] {
         for far_is_lost in [true, false] {
-            let faults = CpuFaults { lost_after: Some(lost_after), ..CpuFaults::default() };
-            let lost = testing::on_cpu(SimulatorOptions::default(), faults, Policy::default());
+            let lost = s.losing(lost_after);
             let ctx = s.ctx();
-            s.watch(&lost);
             let (one, two) = if far_is_lost { (&ctx, &lost) } else { (&lost, &ctx) };
-            let queue = one.queue("main");
-            let x = one.zeros::<u32, 1>([N]).unwrap();
-            let y = two.zeros::<u32, 1>([N]).unwrap();
+            let (queue, x, y) = queue_and_zeros(one, two);
             let captured = queue.capture(|c| {
                 let side = c.fork_on(two, "side")?;
                 c.fill(&mut x.clone(), 5)?;
@@ -791,9 +711,7 @@ fn loss_returns(s: &Subject) {
     let before = alive.pool().stats().used;
     for (lost_after, far_is_lost) in [(3, false), (12, false), (25, false), (3, true), (12, true), (25, true)]
     {
-        let faults = CpuFaults { lost_after: Some(lost_after), ..CpuFaults::default() };
-        let lost = testing::on_cpu(SimulatorOptions::default(), faults, Policy::default());
-        s.watch(&lost);
+        let lost = s.losing(lost_after);
         let (one, two) = if far_is_lost { (&alive, &lost) } else { (&lost, &alive) };
         let queue = one.queue("main");
         let x = one.zeros::<u32, 1>([LARGE]).unwrap();
@@ -850,21 +768,18 @@ fn memory(s: &Subject) {
         let queue = one.queue("main");
         let y = one.zeros::<u32, 1>([N]).unwrap();
         let ones = two.full([N], 1_u32).unwrap();
-        let mix = two.kernel::<Mix>().unwrap();
         let before = [one.pool().stats().used, two.pool().stats().used];
-        let (graph, ()) = queue
-            .capture(|c| {
-                let side = c.fork_on(two, "side")?;
-                let mut far = side.zeros::<u32, 1>([N])?;
-                side.copy(&y, &mut far)?;
-                side.launch(&mix, Grid::threads([N]), Mix { a: 1, b: 0, x: &ones, y: &mut far })?;
-                drop(far);
-                // Memory of the other context is not used for an array of this one.
-                c.wait_for(&side)?;
-                let near = c.zeros::<u32, 1>([N])?;
-                c.copy(&near, &mut y.clone())
-            })
-            .unwrap();
+        let (graph, ()) = queue.graph_of(|c| {
+            let side = c.fork_on(two, "side")?;
+            let mut far = side.zeros::<u32, 1>([N])?;
+            side.copy(&y, &mut far)?;
+            side.mix(1, 0, &ones, &mut far)?;
+            drop(far);
+            // Memory of the other context is not used for an array of this one.
+            c.wait_for(&side)?;
+            let near = c.zeros::<u32, 1>([N])?;
+            c.copy(&near, &mut y.clone())
+        });
         assert!(one.pool().stats().used > before[0] && two.pool().stats().used > before[1], "{names}");
         for _ in 0..3 {
             queue.replay(&graph).unwrap();
@@ -880,18 +795,14 @@ fn memory(s: &Subject) {
 fn dumps(s: &Subject) {
     let one = s.ctx();
     let two = s.ctx();
-    let queue = one.queue("main");
-    let x = one.zeros::<u32, 1>([N]).unwrap();
-    let y = two.zeros::<u32, 1>([N]).unwrap();
-    let (graph, ()) = queue
-        .capture(|c| {
-            c.fill(&mut x.clone(), 1)?;
-            let side = c.fork_on(&two, "side")?;
-            side.copy(&x, &mut y.clone())?;
-            side.fill(&mut y.clone().slice(0..1)?, 2)?;
-            c.wait_for(&side)
-        })
-        .unwrap();
+    let (queue, x, y) = queue_and_zeros(&one, &two);
+    let (graph, ()) = queue.graph_of(|c| {
+        c.fill(&mut x.clone(), 1)?;
+        let side = c.fork_on(&two, "side")?;
+        side.copy(&x, &mut y.clone())?;
+        side.fill(&mut y.clone().slice(0..1)?, 2)?;
+        c.wait_for(&side)
+    });
     let statistics = graph.statistics();
     assert_eq!((statistics.contexts, statistics.nodes, statistics.queues), (2, 4, 3));
     // A copy between contexts is a read and an upload.
@@ -911,20 +822,7 @@ fn dumps(s: &Subject) {
 fn seeds(s: &Subject) {
     for seed in 0..16_u64 {
         let mut rng = fastrand::Rng::with_seed(seed);
-        let mut open = |at: u64| {
-            let options =
-                SimulatorOptions::default().seed(2 * seed + at).lanes(rng.usize(1..4)).threads(rng.bool());
-            let faults = CpuFaults {
-                delays: true,
-                refusals: if rng.bool() { 0.0 } else { 0.2 },
-                lost_after: (rng.u32(..4) == 0).then(|| rng.u64(..30)),
-            };
-            let ctx = testing::on_cpu(options, faults, Policy::default());
-            s.watch(&ctx);
-            ctx
-        };
-        let one = open(0);
-        let two = open(1);
+        let [one, two] = faulty_pair(s, seed, &mut rng);
         program(seed, &one, &two, &mut rng);
     }
 }

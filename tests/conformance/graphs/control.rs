@@ -2,10 +2,11 @@
 
 use crate::common::counted::Counted;
 use crate::common::kernels::Mix;
-use crate::common::{Case, Subject, case};
+use crate::common::{Calls, Case, Subject, assert_error, assert_says, case};
 use crate::graphs::temporaries::has_returned;
+use fencepost::graph::Loop;
 use fencepost::prelude::*;
-use fencepost::{Bound, Capture, Download, ErrorDetail, HostArray, Result, Upload};
+use fencepost::{Bound, Capture, Download, ErrorDetail, HostArray, Replay, Result, Upload};
 
 pub fn cases() -> Vec<Case> {
     vec![
@@ -41,7 +42,6 @@ const N: usize = 256;
 pub(super) struct Setup {
     pub(super) ctx: Context,
     pub(super) queue: CommandQueue,
-    pub(super) mix: Kernel<Mix<'static>>,
     pub(super) nothing: DeviceArray<u32>,
 }
 
@@ -52,13 +52,21 @@ impl Setup {
 
     pub(super) fn on(ctx: Context) -> Self {
         let queue = ctx.queue("main");
-        let mix = ctx.kernel::<Mix>().unwrap();
         let nothing = ctx.zeros::<u32, 1>([N]).unwrap();
-        Self { ctx, queue, mix, nothing }
+        Self { ctx, queue, nothing }
     }
 
     pub(super) fn word(&self, value: u32) -> DeviceArray<u32> {
         self.queue.full([1], value).unwrap()
+    }
+
+    pub(super) fn words<const K: usize>(&self, values: [u32; K]) -> [DeviceArray<u32>; K] {
+        values.map(|value| self.word(value))
+    }
+
+    /// Fills an array, which a body may use too.
+    pub(super) fn set<T: Element>(&self, array: &DeviceArray<T>, value: T) {
+        self.queue.fill(&mut array.clone(), value).unwrap();
     }
 
     /// Adds 1 to each element.
@@ -71,9 +79,18 @@ impl Setup {
     }
 
     pub(super) fn add(&self, queue: &CommandQueue, array: &DeviceArray<u32>, b: u32) -> Result<()> {
-        let x = self.nothing.slice(0..array.len())?;
-        let args = Mix { a: 1, b, x: &x, y: &mut array.clone() };
-        queue.launch(&self.mix, Grid::threads([array.len()]), args)
+        queue.mix(1, b, &self.nothing.slice(0..array.len())?, &mut array.clone())
+    }
+
+    /// Lowers `left`, and raises each element of `count`.
+    pub(super) fn step(
+        &self,
+        queue: &CommandQueue,
+        left: &DeviceArray<u32>,
+        count: &DeviceArray<u32>,
+    ) -> Result<()> {
+        self.lower(queue, left)?;
+        self.raise(queue, count)
     }
 
     pub(super) fn read(&self, array: &DeviceArray<u32>) -> Vec<u32> {
@@ -81,27 +98,32 @@ impl Setup {
     }
 }
 
+/// Returns the iterations of a loop in a replay.
+pub(super) fn iterations_of(run: &Replay, of: &Loop) -> u32 {
+    run.iterations(of).unwrap().wait().unwrap()
+}
+
+/// Returns the iterations of a loop in a replay, and `true` if its bound ended it.
+pub(super) fn ended(run: &Replay, of: &Loop) -> (u32, bool) {
+    (iterations_of(run, of), run.reached_bound(of).unwrap().wait().unwrap())
+}
+
 fn conditional(subject: &Subject) {
     let setup = Setup::new(subject);
-    let mut flag = setup.word(1);
-    let count = setup.word(0);
-    let condition = flag.clone();
-    let capture = |c: &Capture| c.if_(&condition, |body| setup.raise(body, &count));
-    let (graph, ()) = setup.queue.capture(capture).unwrap();
+    let [flag, count] = setup.words([1, 0]);
+    let (graph, ()) = setup.queue.graph_of(|c| c.if_(&flag, |body| setup.raise(body, &count)));
     let mut expected = 0;
     for value in [1, 0, 7, 0, 0, u32::MAX, 1 << 31] {
-        setup.queue.fill(&mut flag, value).unwrap();
+        setup.set(&flag, value);
         setup.queue.replay(&graph).unwrap();
         expected += u32::from(value != 0);
         assert_eq!(setup.read(&count), [expected], "{value}");
     }
     // A signed condition is compared in the same way.
-    let mut signed = setup.queue.full([1], -1_i32).unwrap();
-    let condition = signed.clone();
-    let capture = |c: &Capture| c.if_(&condition, |body| setup.raise(body, &count));
-    let (graph, ()) = setup.queue.capture(capture).unwrap();
+    let signed = setup.queue.full([1], -1_i32).unwrap();
+    let (graph, ()) = setup.queue.graph_of(|c| c.if_(&signed, |body| setup.raise(body, &count)));
     for value in [-1, 0, 1] {
-        setup.queue.fill(&mut signed, value).unwrap();
+        setup.set(&signed, value);
         setup.queue.replay(&graph).unwrap();
     }
     assert_eq!(setup.read(&count), [expected + 2]);
@@ -109,37 +131,28 @@ fn conditional(subject: &Subject) {
 
 fn two_halves(subject: &Subject) {
     let setup = Setup::new(subject);
-    let mut flag = setup.word(0);
-    let then = setup.word(0);
-    let other = setup.word(0);
-    let condition = flag.clone();
-    let (graph, ()) = setup
-        .queue
-        .capture(|c| {
-            let mut own = flag.clone();
-            c.if_else(
-                &condition,
-                |body| {
-                    body.fill(&mut own, 0)?;
-                    setup.raise(body, &then)
-                },
-                |body| {
-                    setup.raise(body, &condition)?;
-                    setup.raise(body, &other)
-                },
-            )
-        })
-        .unwrap();
+    let [flag, then, other] = setup.words([0, 0, 0]);
+    let (graph, ()) = setup.queue.graph_of(|c| {
+        let mut own = flag.clone();
+        c.if_else(
+            &flag,
+            |body| {
+                body.fill(&mut own, 0)?;
+                setup.raise(body, &then)
+            },
+            |body| {
+                setup.raise(body, &flag)?;
+                setup.raise(body, &other)
+            },
+        )
+    });
     let mut thens = 0;
     let mut others = 0;
     for value in [1, 0, 0, 5, 0] {
-        setup.queue.fill(&mut flag, value).unwrap();
+        setup.set(&flag, value);
         setup.queue.replay(&graph).unwrap();
-        if value == 0 {
-            others += 1
-        } else {
-            thens += 1
-        };
+        thens += u32::from(value != 0);
+        others += u32::from(value == 0);
         assert_eq!(setup.read(&then), [thens]);
         assert_eq!(setup.read(&other), [others]);
         assert_eq!(setup.read(&flag), [u32::from(value == 0)]);
@@ -148,109 +161,83 @@ fn two_halves(subject: &Subject) {
 
 fn countdown(subject: &Subject) {
     let setup = Setup::new(subject);
-    let mut left = setup.word(0);
+    let left = setup.word(0);
     let count = setup.queue.full([N], 0_u32).unwrap();
-    let condition = left.clone();
-    let (graph, steps) = setup
-        .queue
-        .capture(|c| {
-            setup.raise(c, &count)?;
-            let steps = c.while_(&condition, Bound::AtMost(8), |body| {
-                setup.raise(body, &count)?;
-                setup.lower(body, &condition)
-            })?;
-            setup.raise(c, &count)?;
-            Ok(steps)
-        })
-        .unwrap();
+    let (graph, steps) = setup.queue.graph_of(|c| {
+        setup.raise(c, &count)?;
+        let steps = c.while_(&left, Bound::AtMost(8), |body| setup.step(body, &left, &count))?;
+        setup.raise(c, &count)?;
+        Ok(steps)
+    });
     let mut expected = 0;
     for start in [3, 0, 8, 1, 5] {
-        setup.queue.fill(&mut left, start).unwrap();
+        setup.set(&left, start);
         let run = setup.queue.replay(&graph).unwrap();
         expected += start + 2;
         assert_eq!(setup.read(&count), [expected; N], "{start}");
         assert_eq!(setup.read(&left), [0]);
-        assert_eq!(run.iterations(&steps).unwrap().wait().unwrap(), start);
-        assert!(!run.reached_bound(&steps).unwrap().wait().unwrap());
+        assert_eq!(ended(&run, &steps), (start, false));
     }
 }
 
 fn do_while(subject: &Subject) {
     let setup = Setup::new(subject);
-    let mut left = setup.word(0);
-    let count = setup.word(0);
-    let condition = left.clone();
-    let capture = |c: &Capture| {
-        c.do_while(&condition, Bound::AtMost(6), |body| {
-            setup.raise(body, &count)?;
-            setup.lower(body, &condition)
-        })
-    };
-    let (graph, steps) = setup.queue.capture(capture).unwrap();
+    let [left, count] = setup.words([0, 0]);
+    let body = |body: &Capture| setup.step(body, &left, &count);
+    let (graph, steps) = setup.queue.graph_of(|c| c.do_while(&left, Bound::AtMost(6), body));
     let mut expected = 0;
     // The first iteration wraps 0 around to the largest number, so the bound ends the loop.
     for (start, iterations) in [(1, 1), (4, 4), (6, 6), (7, 6), (0, 6)] {
-        setup.queue.fill(&mut left, start).unwrap();
+        setup.set(&left, start);
         let run = setup.queue.replay(&graph).unwrap();
         expected += iterations;
         assert_eq!(setup.read(&count), [expected], "{start}");
-        assert_eq!(run.iterations(&steps).unwrap().wait().unwrap(), iterations);
-        let reached = run.reached_bound(&steps).unwrap().wait().unwrap();
-        assert_eq!(reached, start == 7 || start == 0, "{start}");
+        assert_eq!(ended(&run, &steps), (iterations, start == 7 || start == 0), "{start}");
     }
-    let zero = setup.queue.do_while(&condition, Bound::AtMost(0), |_| Ok(())).unwrap_err();
-    assert!(zero.to_string().contains("bound above 0"), "{zero}");
+    assert_says(setup.queue.do_while(&left, Bound::AtMost(0), |_| Ok(())), "bound above 0");
 }
 
 fn repeat(subject: &Subject) {
     let setup = Setup::new(subject);
-    let mut times = setup.queue.full([1], 0_i32).unwrap();
+    let times = setup.queue.full([1], 0_i32).unwrap();
     let sum = setup.word(0);
-    let condition = times.clone();
-    let capture = |c: &Capture| c.repeat(&condition, Bound::AtMost(5), |body| setup.raise(body, &sum));
-    let (graph, steps) = setup.queue.capture(capture).unwrap();
+    let body = |body: &Capture| setup.raise(body, &sum);
+    let (graph, steps) = setup.queue.graph_of(|c| c.repeat(&times, Bound::AtMost(5), body));
     let mut expected = 0;
     for (count, iterations) in [(0, 0), (1, 1), (5, 5), (6, 5), (-1, 0), (i32::MIN, 0), (i32::MAX, 5)] {
-        setup.queue.fill(&mut times, count).unwrap();
+        setup.set(&times, count);
         let run = setup.queue.replay(&graph).unwrap();
         expected += iterations;
         assert_eq!(setup.read(&sum), [expected], "{count}");
-        assert_eq!(run.iterations(&steps).unwrap().wait().unwrap(), iterations);
-        assert_eq!(run.reached_bound(&steps).unwrap().wait().unwrap(), count > 5, "{count}");
+        assert_eq!(ended(&run, &steps), (iterations, count > 5), "{count}");
     }
     // The body ends the loop: the count is read again before each iteration.
     let unsigned = setup.word(u32::MAX);
     let mut own = unsigned.clone();
     let steps = setup.queue.repeat(&unsigned, Bound::AtMost(5), |body| body.fill(&mut own, 2)).unwrap();
-    assert_eq!(steps.replay().unwrap().iterations(&steps).unwrap().wait().unwrap(), 2);
+    assert_eq!(iterations_of(steps.replay().unwrap(), &steps), 2);
 }
 
 fn bounds(subject: &Subject) {
     let setup = Setup::new(subject);
-    let mut left = setup.word(0);
-    let condition = left.clone();
+    let left = setup.word(0);
     for bound in [0, 1, 2, 70] {
-        let capture =
-            |c: &Capture| c.while_(&condition, Bound::AtMost(bound), |body| setup.lower(body, &condition));
-        let (graph, steps) = setup.queue.capture(capture).unwrap();
+        let body = |body: &Capture| setup.lower(body, &left);
+        let (graph, steps) = setup.queue.graph_of(|c| c.while_(&left, Bound::AtMost(bound), body));
         for start in [bound.saturating_sub(1), bound, bound + 1] {
-            setup.queue.fill(&mut left, start).unwrap();
+            setup.set(&left, start);
             let run = setup.queue.replay(&graph).unwrap();
             let expected = (start.min(bound), start > bound);
-            let found = (
-                run.iterations(&steps).unwrap().wait().unwrap(),
-                run.reached_bound(&steps).unwrap().wait().unwrap(),
-            );
-            assert_eq!(found, expected, "{start} of {bound}");
+            assert_eq!(ended(&run, &steps), expected, "{start} of {bound}");
             assert_eq!(setup.read(&left), [start - expected.0]);
         }
     }
     // A body that never changes its condition ends at the bound, or never executes.
     let count = setup.word(0);
-    let capture = |c: &Capture| c.while_(&condition, Bound::AtMost(9), |body| setup.raise(body, &count));
-    let (graph, steps) = setup.queue.capture(capture).unwrap();
+    let body = |body: &Capture| setup.raise(body, &count);
+    let (graph, steps) = setup.queue.graph_of(|c| c.while_(&left, Bound::AtMost(9), body));
     for (value, expected) in [(1, 9), (0, 9), (2, 18)] {
-        setup.queue.fill(&mut left, value).unwrap();
+        setup.set(&left, value);
         let run = setup.queue.replay(&graph).unwrap();
         assert_eq!(run.reached_bound(&steps).unwrap().wait().unwrap(), value != 0);
         assert_eq!(setup.read(&count), [expected]);
@@ -259,125 +246,93 @@ fn bounds(subject: &Subject) {
 
 fn condition_in_loop(subject: &Subject) {
     let setup = Setup::new(subject);
-    let mut left = setup.word(0);
-    let mut skip = setup.word(0);
-    let count = setup.word(0);
-    let condition = left.clone();
-    let inner = skip.clone();
+    let [left, skip, count] = setup.words([0, 0, 0]);
     // The inner condition is counted down too: its body executes only in the first iterations.
-    let capture = |c: &Capture| {
-        c.while_(&condition, Bound::AtMost(6), |body| {
-            setup.lower(body, &condition)?;
-            body.if_(&inner, |body| {
-                setup.lower(body, &inner)?;
-                setup.raise(body, &count)
-            })
+    let (graph, steps) = setup.queue.graph_of(|c| {
+        c.while_(&left, Bound::AtMost(6), |body| {
+            setup.lower(body, &left)?;
+            body.if_(&skip, |body| setup.step(body, &skip, &count))
         })
-    };
-    let (graph, steps) = setup.queue.capture(capture).unwrap();
+    });
     let mut expected = 0;
     for (loops, ifs) in [(4, 2), (3, 6), (0, 5), (6, 0), (6, 6)] {
-        setup.queue.fill(&mut left, loops).unwrap();
-        setup.queue.fill(&mut skip, ifs).unwrap();
+        setup.set(&left, loops);
+        setup.set(&skip, ifs);
         let run = setup.queue.replay(&graph).unwrap();
         expected += ifs.min(loops);
         assert_eq!(setup.read(&count), [expected], "{loops} {ifs}");
         assert_eq!(setup.read(&skip), [ifs - ifs.min(loops)]);
-        assert_eq!(run.iterations(&steps).unwrap().wait().unwrap(), loops);
+        assert_eq!(iterations_of(&run, &steps), loops);
     }
 }
 
 fn nested(subject: &Subject) {
     let setup = Setup::new(subject);
-    let mut first = setup.word(0);
-    let mut second = setup.word(0);
-    let third = setup.word(0);
-    let a = first.clone();
-    let b = second.clone();
-    let count = setup.word(0);
-    let (graph, (outer, middle, inner)) = setup
-        .queue
-        .capture(|c| {
-            let mut middle = None;
-            let mut inner = None;
-            let outer = c.repeat(&a, Bound::AtMost(3), |body| {
-                middle = Some(body.repeat(&b, Bound::AtMost(2), |body| {
-                    body.fill(&mut third.clone(), 2)?;
-                    inner = Some(body.while_(&third, Bound::AtMost(4), |body| {
-                        setup.lower(body, &third)?;
-                        setup.raise(body, &count)
-                    })?);
-                    Ok(())
-                })?);
+    let [first, second, third, count] = setup.words([0, 0, 0, 0]);
+    let (graph, (outer, middle, inner)) = setup.queue.graph_of(|c| {
+        let mut middle = None;
+        let mut inner = None;
+        let outer = c.repeat(&first, Bound::AtMost(3), |body| {
+            middle = Some(body.repeat(&second, Bound::AtMost(2), |body| {
+                body.fill(&mut third.clone(), 2)?;
+                inner = Some(body.while_(&third, Bound::AtMost(4), |body| setup.step(body, &third, &count))?);
                 Ok(())
-            })?;
-            Ok((outer, middle.unwrap(), inner.unwrap()))
-        })
-        .unwrap();
+            })?);
+            Ok(())
+        })?;
+        Ok((outer, middle.unwrap(), inner.unwrap()))
+    });
     let mut expected = 0;
     for (outers, middles) in [(2, 2), (3, 1), (0, 2), (1, 0), (3, 3), (4, 1)] {
-        setup.queue.fill(&mut first, outers).unwrap();
-        setup.queue.fill(&mut second, middles).unwrap();
+        setup.set(&first, outers);
+        setup.set(&second, middles);
         let run = setup.queue.replay(&graph).unwrap();
         let all = outers.min(3) * middles.min(2);
         expected += 2 * all;
         assert_eq!(setup.read(&count), [expected], "{outers} {middles}");
-        let of = |steps| run.iterations(steps).unwrap().wait().unwrap();
-        assert_eq!((of(&outer), of(&middle), of(&inner)), (outers.min(3), all, 2 * all));
-        let reached = |steps| run.reached_bound(steps).unwrap().wait().unwrap();
-        let expected = (outers > 3, outers > 0 && middles > 2, false);
-        assert_eq!((reached(&outer), reached(&middle), reached(&inner)), expected);
+        let expected = [(outers.min(3), outers > 3), (all, outers > 0 && middles > 2), (2 * all, false)];
+        assert_eq!([&outer, &middle, &inner].map(|of| ended(&run, of)), expected);
     }
 }
 
 fn transfers(subject: &Subject) {
     let setup = Setup::new(subject);
     let queue = &setup.queue;
-    let mut flag = setup.word(0);
-    let condition = flag.clone();
+    let flag = setup.word(0);
     let source: Vec<u32> = (0..N as u32).collect();
     let from = queue.array(&source).unwrap();
     let uploaded: Vec<u32> = source.iter().map(|value| value * 7 + 1).collect();
     let small: Vec<u8> = (0..99).collect();
     let made = |value: u32| queue.full([N], value).unwrap();
-    let mut zeroed = made(1);
-    let mut filled = made(2);
-    let mut copied = made(3);
-    let mut loaded = made(4);
+    let [zeroed, mut filled, mut copied, mut loaded, shifted, mut part] = [1, 2, 3, 4, 0, 9].map(made);
     let mut square = made(5).reshape([16, 16]).unwrap();
-    let shifted = made(0);
-    let mut part = made(9);
     let mut bytes = queue.full([100], 255_u8).unwrap();
     let mut triples = queue.full([20], [1_u32, 2, 3]).unwrap();
     queue.copy(&from, &mut shifted.clone()).unwrap();
-    let (graph, ()) = queue
-        .capture(|c| {
-            c.if_(&condition, |body| {
-                body.fill(&mut zeroed.slice(3..N)?, 0)?;
-                body.fill(&mut filled, 77)?;
-                body.copy(&from, &mut copied)?;
-                body.upload(&uploaded, &mut loaded)?;
-                let rows = from.reshape([16, 16])?;
-                body.copy_region(&rows, region![2..6, 3..7], &mut square, region![1..5, 9..13])?;
-                // Source and target overlap, in both directions.
-                body.copy(&shifted.slice(0..N - 1)?, &mut shifted.slice(1..N)?)?;
-                body.copy(&shifted.slice(8..N)?, &mut shifted.slice(0..N - 8)?)?;
-                body.set(&mut part, [17], 1234)?;
-                body.upload_region(&small, &mut bytes, region![1..])?;
-                body.fill(&mut triples, [4, 5, 6])
-            })
+    let (graph, ()) = queue.graph_of(|c| {
+        c.if_(&flag, |body| {
+            body.fill(&mut zeroed.slice(3..N)?, 0)?;
+            body.fill(&mut filled, 77)?;
+            body.copy(&from, &mut copied)?;
+            body.upload(&uploaded, &mut loaded)?;
+            let rows = from.reshape([16, 16])?;
+            body.copy_region(&rows, region![2..6, 3..7], &mut square, region![1..5, 9..13])?;
+            // Source and target overlap, in both directions.
+            body.copy(&shifted.slice(0..N - 1)?, &mut shifted.slice(1..N)?)?;
+            body.copy(&shifted.slice(8..N)?, &mut shifted.slice(0..N - 8)?)?;
+            body.set(&mut part, [17], 1234)?;
+            body.upload_region(&small, &mut bytes, region![1..])?;
+            body.fill(&mut triples, [4, 5, 6])
         })
-        .unwrap();
+    });
     let read = |array: &DeviceArray<u32>| queue.read(array).wait().unwrap();
     for value in [0, 1, 1, 0] {
         let before = read(&shifted);
-        queue.fill(&mut flag, value).unwrap();
-        queue.fill(&mut zeroed, 1).unwrap();
-        queue.fill(&mut filled, 2).unwrap();
-        queue.fill(&mut copied, 3).unwrap();
-        queue.fill(&mut loaded, 4).unwrap();
+        setup.set(&flag, value);
+        for (array, value) in [(&zeroed, 1), (&filled, 2), (&copied, 3), (&loaded, 4), (&part, 9)] {
+            setup.set(array, value);
+        }
         queue.fill(&mut square, 5).unwrap();
-        queue.fill(&mut part, 9).unwrap();
         queue.fill(&mut bytes, 255).unwrap();
         queue.fill(&mut triples, [1, 2, 3]).unwrap();
         queue.replay(&graph).unwrap();
@@ -413,21 +368,18 @@ fn slice_condition(subject: &Subject) {
     let flags = setup.ctx.zeros::<u32, 1>([N]).unwrap();
     let count = setup.word(0);
     let places = [0, 1, 63, 64, 65, N - 1];
-    let (graph, ()) = setup
-        .queue
-        .capture(|c| {
-            for (at, place) in places.into_iter().enumerate() {
-                let condition = flags.slice(place..place + 1)?;
-                c.if_(&condition, |body| setup.add(body, &count, 1 << (4 * at)))?;
-            }
-            Ok(())
-        })
-        .unwrap();
+    let (graph, ()) = setup.queue.graph_of(|c| {
+        for (at, place) in places.into_iter().enumerate() {
+            let condition = flags.slice(place..place + 1)?;
+            c.if_(&condition, |body| setup.add(body, &count, 1 << (4 * at)))?;
+        }
+        Ok(())
+    });
     for chosen in [vec![], vec![0], vec![5], vec![1, 3], vec![2, 4], vec![0, 1, 2, 3, 4, 5]] {
         let mut host = vec![1; N];
         places.iter().enumerate().for_each(|(at, &place)| host[place] = u32::from(chosen.contains(&at)));
         setup.queue.upload(&host, &mut flags.clone()).unwrap();
-        setup.queue.fill(&mut count.clone(), 0).unwrap();
+        setup.set(&count, 0);
         setup.queue.replay(&graph).unwrap();
         assert_eq!(setup.read(&count), [chosen.iter().map(|at| 1 << (4 * at)).sum::<u32>()], "{chosen:?}");
     }
@@ -435,23 +387,20 @@ fn slice_condition(subject: &Subject) {
 
 fn indirect(subject: &Subject) {
     let setup = Setup::new(subject);
-    let mut flag = setup.word(0);
+    let flag = setup.word(0);
     let count = setup.queue.full([N], 0_u32).unwrap();
     let groups = setup.queue.array(&[0_u32, 0, 4, 1, 1]).unwrap();
-    let condition = flag.clone();
-    let (graph, ()) = setup
-        .queue
-        .capture(|c| {
-            c.if_(&condition, |body| {
-                let args = Mix { a: 1, b: 1, x: &setup.nothing, y: &mut count.clone() };
-                body.launch(&setup.mix, Grid::indirect(&groups, 2), args)
-            })
+    let mix = setup.ctx.kernel::<Mix>().unwrap();
+    let (graph, ()) = setup.queue.graph_of(|c| {
+        c.if_(&flag, |body| {
+            let args = Mix { a: 1, b: 1, x: &setup.nothing, y: &mut count.clone() };
+            body.launch(&mix, Grid::indirect(&groups, 2), args)
         })
-        .unwrap();
+    });
     let workgroup = 64;
     let mut expected = vec![0; N];
     for (value, wanted) in [(1, 4), (0, 4), (1, 1), (1, 0), (1, 1 << 20), (7, 3)] {
-        setup.queue.fill(&mut flag, value).unwrap();
+        setup.set(&flag, value);
         setup.queue.fill(&mut groups.slice(2..3).unwrap(), wanted).unwrap();
         setup.queue.replay(&graph).unwrap();
         // More workgroups than the device allows count as zero.
@@ -465,17 +414,13 @@ fn many_dispatches(subject: &Subject) {
     let setup = Setup::new(subject);
     // A workgroup of a gate handles 64 dispatches.
     for launches in [63, 64, 65, 130] {
-        let mut flag = setup.word(0);
-        let count = setup.word(0);
-        let condition = flag.clone();
-        let capture = |c: &Capture| {
-            let all = |body: &Capture, b: u32| (0..launches).try_for_each(|_| setup.add(body, &count, b));
-            c.if_else(&condition, |body| all(body, 1), |body| all(body, 1000))
-        };
-        let (graph, ()) = setup.queue.capture(capture).unwrap();
+        let [flag, count] = setup.words([0, 0]);
+        let all = |body: &Capture, b: u32| (0..launches).try_for_each(|_| setup.add(body, &count, b));
+        let (graph, ()) =
+            setup.queue.graph_of(|c| c.if_else(&flag, |body| all(body, 1), |body| all(body, 1000)));
         let mut expected = 0;
         for value in [1, 0, 1] {
-            setup.queue.fill(&mut flag, value).unwrap();
+            setup.set(&flag, value);
             setup.queue.replay(&graph).unwrap();
             expected += launches * if value == 0 { 1000 } else { 1 };
             assert_eq!(setup.read(&count), [expected], "{launches} {value}");
@@ -486,19 +431,15 @@ fn many_dispatches(subject: &Subject) {
 fn policy(subject: &Subject) {
     let setup = Setup::on(subject.ctx_with(Policy::Checked));
     let other = setup.ctx.queue("other");
-    let flag = setup.word(0);
-    let mut count = setup.word(0);
+    let [flag, mut count] = setup.words([0, 0]);
     let (graph, ()) = setup.queue.capture(|c| c.if_(&flag, |body| setup.raise(body, &count))).unwrap();
     setup.queue.replay(&graph).unwrap();
     // The policy counts the body as a write, even if it does not execute.
-    let error = other.fill(&mut count, 5).unwrap_err();
-    assert!(matches!(error.detail(), ErrorDetail::Hazard { .. }), "{error}");
-    let error = other.fill(&mut flag.clone(), 5).unwrap_err();
-    assert!(matches!(error.detail(), ErrorDetail::Hazard { .. }), "{error}");
+    assert_error!(other.fill(&mut count, 5), ErrorDetail::Hazard { .. });
+    assert_error!(other.fill(&mut flag.clone(), 5), ErrorDetail::Hazard { .. });
     other.wait_for(&setup.queue).unwrap();
     other.fill(&mut flag.clone(), 5).unwrap();
-    other.replay(&graph).unwrap();
-    assert_eq!(other.read(&count).wait().unwrap(), [1]);
+    assert_eq!(other.read_after(&graph, &count), [1]);
     // Two forked queues of a body need an order too.
     let hazard = other.capture(|c| {
         c.if_(&flag, |body| {
@@ -513,152 +454,108 @@ fn policy(subject: &Subject) {
 
 fn forks(subject: &Subject) {
     let setup = Setup::on(subject.ctx_with(Policy::Unchecked));
-    let mut left = setup.word(0);
+    let left = setup.word(0);
     let total = setup.queue.full([N], 0_u32).unwrap();
     let parts: Vec<DeviceArray<u32>> = (0..3).map(|_| setup.queue.full([N], 0).unwrap()).collect();
     setup.queue.finish().wait().unwrap();
-    let condition = left.clone();
-    let (graph, steps) = setup
-        .queue
-        .capture(|c| {
-            c.while_(&condition, Bound::AtMost(20), |body| {
-                setup.lower(body, &condition)?;
-                let sides: Vec<CommandQueue> = (0..3).map(|at| body.fork(&format!("side {at}"))).collect();
-                for (side, part) in sides.iter().zip(&parts) {
-                    setup.raise(side, part)?;
-                    setup.raise(side, part)?;
-                }
-                for (side, part) in sides.iter().zip(&parts) {
-                    body.wait_for(side)?;
-                    let args = Mix { a: 1, b: 0, x: part, y: &mut total.clone() };
-                    body.launch(&setup.mix, Grid::threads([N]), args)?;
-                }
-                Ok(())
-            })
+    let (graph, steps) = setup.queue.graph_of(|c| {
+        c.while_(&left, Bound::AtMost(20), |body| {
+            setup.lower(body, &left)?;
+            let sides: Vec<CommandQueue> = (0..3).map(|at| body.fork(&format!("side {at}"))).collect();
+            for (side, part) in sides.iter().zip(&parts) {
+                setup.raise(side, part)?;
+                setup.raise(side, part)?;
+            }
+            for (side, part) in sides.iter().zip(&parts) {
+                body.wait_for(side)?;
+                body.mix(1, 0, part, &mut total.clone())?;
+            }
+            Ok(())
         })
-        .unwrap();
+    });
     let mut raised = 0;
     let mut expected = 0;
     for start in [3, 0, 20, 21] {
-        setup.queue.fill(&mut left, start).unwrap();
+        setup.set(&left, start);
         let run = setup.queue.replay(&graph).unwrap();
         for _ in 0..start.min(20) {
             raised += 2;
             expected += 3 * raised;
         }
         assert_eq!(setup.read(&total), [expected; N], "{start}");
-        assert_eq!(run.iterations(&steps).unwrap().wait().unwrap(), start.min(20));
+        assert_eq!(iterations_of(&run, &steps), start.min(20));
     }
-    let unjoined = setup.queue.capture(|c| c.if_(&condition, |body| setup.raise(&body.fork("lost"), &total)));
-    let error = unjoined.unwrap_err();
-    assert!(matches!(error.detail(), ErrorDetail::Unjoined { queue, .. } if queue == "lost"), "{error}");
+    let unjoined = setup.queue.capture(|c| c.if_(&left, |body| setup.raise(&body.fork("lost"), &total)));
+    assert_error!(unjoined, ErrorDetail::Unjoined { queue, .. } if queue == "lost");
 }
 
 fn child(subject: &Subject) {
     let setup = Setup::new(subject);
-    let mut left = setup.word(0);
-    let mut times = setup.word(0);
-    let count = setup.word(0);
-    let inner = left.clone();
-    let outer = times.clone();
-    let (child, steps) = setup
-        .queue
-        .capture(|c| {
-            let mut own = c.zeros::<u32, 1>([1])?;
-            c.copy(&inner, &mut own)?;
-            let steps = c.while_(&own, Bound::AtMost(4), |body| {
-                setup.lower(body, &own)?;
-                setup.raise(body, &count)
-            })?;
-            Ok(steps)
-        })
-        .unwrap();
-    let (graph, repeats) = setup
-        .queue
-        .capture(|c| {
-            c.replay(&child)?;
-            let repeats = c.repeat(&outer, Bound::AtMost(3), |body| body.replay(&child).map(|_| ()))?;
-            c.replay(&child)?;
-            Ok(repeats)
-        })
-        .unwrap();
+    let [left, times, count] = setup.words([0, 0, 0]);
+    let (child, steps) = setup.queue.graph_of(|c| {
+        let mut own = c.zeros::<u32, 1>([1])?;
+        c.copy(&left, &mut own)?;
+        c.while_(&own, Bound::AtMost(4), |body| setup.step(body, &own, &count))
+    });
+    let (graph, repeats) = setup.queue.graph_of(|c| {
+        c.replay(&child)?;
+        let repeats = c.repeat(&times, Bound::AtMost(3), |body| body.replay(&child).map(|_| ()))?;
+        c.replay(&child)?;
+        Ok(repeats)
+    });
     let mut expected = 0;
     for (iterations, again) in [(2, 1), (4, 3), (0, 3), (3, 0)] {
-        setup.queue.fill(&mut left, iterations).unwrap();
-        setup.queue.fill(&mut times, again).unwrap();
+        setup.set(&left, iterations);
+        setup.set(&times, again);
         let run = setup.queue.replay(&graph).unwrap();
         expected += (again + 2) * iterations;
         assert_eq!(setup.read(&count), [expected], "{iterations} {again}");
-        assert_eq!(run.iterations(&repeats).unwrap().wait().unwrap(), again);
+        assert_eq!(iterations_of(&run, &repeats), again);
         // The loops in all copies of the child are counted together, under its label.
-        assert_eq!(run.iterations(&steps).unwrap().wait().unwrap(), (again + 2) * iterations);
+        assert_eq!(iterations_of(&run, &steps), (again + 2) * iterations);
     }
     let alone = setup.queue.replay(&child).unwrap();
     assert_eq!(alone.iterations(&steps).unwrap().wait().unwrap(), 3);
-    let error = alone.iterations(&repeats).unwrap_err();
-    assert!(error.to_string().contains("another graph"), "{error}");
+    assert_says(alone.iterations(&repeats), "another graph");
 }
 
 fn forked_loops(subject: &Subject) {
     let setup = Setup::new(subject);
-    let mut one = setup.word(0);
-    let mut two = setup.word(0);
-    let a = one.clone();
-    let b = two.clone();
-    let counts = [setup.word(0), setup.word(0)];
-    let (graph, (first, second)) = setup
-        .queue
-        .capture(|c| {
-            let side = c.fork("side");
-            let first = c.while_(&a, Bound::AtMost(5), |body| {
-                setup.lower(body, &a)?;
-                setup.raise(body, &counts[0])
-            })?;
-            let second = side.while_(&b, Bound::AtMost(7), |body| {
-                setup.lower(body, &b)?;
-                setup.raise(body, &counts[1])
-            })?;
-            c.wait_for(&side)?;
-            Ok((first, second))
-        })
-        .unwrap();
+    let [one, two] = setup.words([0, 0]);
+    let counts = setup.words([0, 0]);
+    let (graph, (first, second)) = setup.queue.graph_of(|c| {
+        let side = c.fork("side");
+        let first = c.while_(&one, Bound::AtMost(5), |body| setup.step(body, &one, &counts[0]))?;
+        let second = side.while_(&two, Bound::AtMost(7), |body| setup.step(body, &two, &counts[1]))?;
+        c.wait_for(&side)?;
+        Ok((first, second))
+    });
     let mut expected = [0, 0];
     for (left, right) in [(5, 1), (0, 7), (2, 0), (3, 6)] {
-        setup.queue.fill(&mut one, left).unwrap();
-        setup.queue.fill(&mut two, right).unwrap();
+        setup.set(&one, left);
+        setup.set(&two, right);
         let run = setup.queue.replay(&graph).unwrap();
         expected = [expected[0] + left, expected[1] + right];
         assert_eq!([setup.read(&counts[0])[0], setup.read(&counts[1])[0]], expected);
-        assert_eq!(run.iterations(&first).unwrap().wait().unwrap(), left);
-        assert_eq!(run.iterations(&second).unwrap().wait().unwrap(), right);
+        assert_eq!(iterations_of(&run, &first), left);
+        assert_eq!(iterations_of(&run, &second), right);
     }
 }
 
 fn outside(subject: &Subject) {
     let setup = Setup::new(subject);
     let queue = &setup.queue;
-    let mut left = setup.word(3);
-    let count = setup.word(0);
-    let condition = left.clone();
-    let steps = queue
-        .while_(&condition, Bound::AtMost(10), |body| {
-            setup.lower(body, &condition)?;
-            setup.raise(body, &count)
-        })
-        .unwrap();
+    let [left, count] = setup.words([3, 0]);
+    let steps = queue.while_(&left, Bound::AtMost(10), |body| setup.step(body, &left, &count)).unwrap();
     // The queue's commands after the loop run after it.
     setup.raise(queue, &count).unwrap();
-    queue.if_(&condition, |body| setup.add(body, &count, 1000)).unwrap();
-    queue
-        .if_else(&condition, |body| setup.add(body, &count, 1000), |body| setup.add(body, &count, 100))
-        .unwrap();
-    queue.fill(&mut left, 2).unwrap();
-    queue.repeat(&condition, Bound::AtMost(10), |body| setup.add(body, &count, 10)).unwrap();
+    queue.if_(&left, |body| setup.add(body, &count, 1000)).unwrap();
+    queue.if_else(&left, |body| setup.add(body, &count, 1000), |b| setup.add(b, &count, 100)).unwrap();
+    setup.set(&left, 2);
+    queue.repeat(&left, Bound::AtMost(10), |body| setup.add(body, &count, 10)).unwrap();
     queue.do_while(&setup.word(0), Bound::AtMost(10), |body| setup.add(body, &count, 500)).unwrap();
     assert_eq!(setup.read(&count), [3 + 1 + 100 + 20 + 500]);
-    let run = steps.replay().unwrap();
-    assert_eq!(run.iterations(&steps).unwrap().wait().unwrap(), 3);
-    assert!(!run.reached_bound(&steps).unwrap().wait().unwrap());
+    assert_eq!(ended(steps.replay().unwrap(), &steps), (3, false));
     // A failed body enqueues nothing.
     let error = queue.if_(&setup.word(1), |body| {
         setup.raise(body, &count)?;
@@ -671,21 +568,18 @@ fn outside(subject: &Subject) {
 fn one_submission(subject: &Subject) {
     let counted = Counted::new(subject);
     let setup = Setup::on(counted.ctx.clone());
-    let mut left = setup.word(0);
-    let count = setup.word(0);
-    let condition = left.clone();
-    let capture = |c: &Capture| {
-        c.while_(&condition, Bound::AtMost(30), |body| {
-            setup.lower(body, &condition)?;
-            body.if_(&condition, |body| setup.raise(body, &count))
+    let [left, count] = setup.words([0, 0]);
+    let (graph, steps) = setup.queue.graph_of(|c| {
+        c.while_(&left, Bound::AtMost(30), |body| {
+            setup.lower(body, &left)?;
+            body.if_(&left, |body| setup.raise(body, &count))
         })
-    };
-    let (graph, steps) = setup.queue.capture(capture).unwrap();
-    setup.queue.fill(&mut left, 20).unwrap();
+    });
+    setup.set(&left, 20);
     setup.queue.finish().wait().unwrap();
     let before = counted.submissions();
     let run = setup.queue.replay(&graph).unwrap();
-    assert_eq!(run.iterations(&steps).unwrap().wait().unwrap(), 20);
+    assert_eq!(iterations_of(&run, &steps), 20);
     assert_eq!(counted.submissions() - before, 1);
     assert_eq!(setup.read(&count), [19]);
 }
@@ -700,6 +594,7 @@ fn refused(subject: &Subject) {
     let upload: HostArray<u32, Upload> = setup.ctx.pinned([N]).unwrap();
     let download: HostArray<u32, Download> = setup.ctx.pinned([N]).unwrap();
     let download = std::cell::RefCell::new(download);
+    const REPLAY: &str = "a replay of a graph with outputs or host callbacks";
     type Wrong<'a> = (&'a str, Box<dyn Fn(&Capture) -> Result<()> + 'a>);
     let wrong: Vec<Wrong<'_>> = vec![
         ("read_as", Box::new(|body| body.read_as("x", &x).map(|_| ()))),
@@ -710,14 +605,8 @@ fn refused(subject: &Subject) {
         ("callback", Box::new(|body| body.callback(|| ()))),
         ("finish", Box::new(|body| body.finish().wait())),
         ("capture", Box::new(|body| body.capture(|_| Ok(())).map(|_| ()))),
-        (
-            "a replay of a graph with outputs or host callbacks",
-            Box::new(|body| body.replay(&reads).map(|_| ())),
-        ),
-        (
-            "a replay of a graph with outputs or host callbacks",
-            Box::new(|body| body.replay(&calls).map(|_| ())),
-        ),
+        (REPLAY, Box::new(|body| body.replay(&reads).map(|_| ()))),
+        (REPLAY, Box::new(|body| body.replay(&calls).map(|_| ()))),
         ("", Box::new(|body| body.upload(&upload, &mut x.clone()))),
         ("", Box::new(|body| body.download(&x, &mut download.borrow_mut()))),
     ];
@@ -758,16 +647,13 @@ fn outer_queue(subject: &Subject) {
     assert_eq!(queue, "side");
     assert!(remedy.contains("the capture that the function receives"), "{error}");
     // After the body, and after a panic in a body, the outer queue works again.
-    let (graph, ()) = setup
-        .queue
-        .capture(|c| {
-            let panics = || c.if_(&condition, |_| -> Result<()> { std::panic::panic_any(7_u8) });
-            let panicked = std::panic::catch_unwind(std::panic::AssertUnwindSafe(panics));
-            assert_eq!(panicked.unwrap_err().downcast_ref(), Some(&7_u8));
-            c.if_(&condition, |body| setup.raise(body, &x))?;
-            setup.raise(c, &x)
-        })
-        .unwrap();
+    let (graph, ()) = setup.queue.graph_of(|c| {
+        let panics = || c.if_(&condition, |_| -> Result<()> { std::panic::panic_any(7_u8) });
+        let panicked = std::panic::catch_unwind(std::panic::AssertUnwindSafe(panics));
+        assert_eq!(panicked.unwrap_err().downcast_ref(), Some(&7_u8));
+        c.if_(&condition, |body| setup.raise(body, &x))?;
+        setup.raise(c, &x)
+    });
     setup.queue.replay(&graph).unwrap();
     assert_eq!(setup.read(&x), [2; N]);
     // A captured queue of a body cannot be used by the queues around it.
@@ -779,8 +665,7 @@ fn outer_queue(subject: &Subject) {
         })?;
         setup.raise(kept.as_ref().unwrap(), &x)
     });
-    let error = error.unwrap_err();
-    assert!(matches!(error.detail(), ErrorDetail::CaptureEnded { .. }), "{error}");
+    assert_error!(error, ErrorDetail::CaptureEnded { .. });
 }
 
 fn wrong_condition(subject: &Subject) {
@@ -791,12 +676,11 @@ fn wrong_condition(subject: &Subject) {
     assert!(matches!(error.detail(), ErrorDetail::Shape { found, .. } if found == &[2]), "{error}");
     assert!(error.to_string().contains("a slice of one"), "{error}");
     let none = two.slice(1..1).unwrap();
-    let error = setup.queue.while_(&none, Bound::AtMost(1), |_| Ok(())).unwrap_err();
-    assert!(matches!(error.detail(), ErrorDetail::Shape { .. }), "{error}");
+    assert_error!(setup.queue.while_(&none, Bound::AtMost(1), |_| Ok(())), ErrorDetail::Shape { .. });
     let other = subject.ctx();
     let foreign = other.zeros::<u32, 1>([1]).unwrap();
-    let error = setup.queue.capture(|c| c.if_(&foreign, |body| setup.raise(body, &count))).unwrap_err();
-    assert!(matches!(error.detail(), ErrorDetail::ForeignContext { .. }), "{error}");
+    let captured = setup.queue.capture(|c| c.if_(&foreign, |body| setup.raise(body, &count)));
+    assert_error!(captured, ErrorDetail::ForeignContext { .. });
     let square = setup.queue.full([1, 1], 1_u32).unwrap();
     setup.queue.if_(&square, |body| setup.raise(body, &count)).unwrap();
     assert_eq!(setup.read(&count), [1]);
@@ -804,8 +688,7 @@ fn wrong_condition(subject: &Subject) {
 
 fn too_long(subject: &Subject) {
     let setup = Setup::new(subject);
-    let condition = setup.word(1);
-    let count = setup.word(0);
+    let [condition, count] = setup.words([1, 0]);
     let nest = |bound| {
         setup.queue.capture(|c| {
             c.while_(&condition, Bound::AtMost(bound), |body| {
@@ -818,34 +701,28 @@ fn too_long(subject: &Subject) {
     assert_eq!((*call, *dispatches, *limit), ("while_", 200 * (2 * 200 + 1 + 1) + 1, 65_536));
     let (graph, _) = nest(2).unwrap();
     assert_eq!(graph.nodes(), 2 * (2 * 200 + 1 + 1) + 1 + 1);
-    let half = setup
-        .queue
-        .capture(|c| c.while_(&condition, Bound::AtMost(20_000), |body| setup.raise(body, &count)));
-    let (half, _) = half.unwrap();
+    let body = |body: &Capture| setup.raise(body, &count);
+    let (half, _) = setup.queue.graph_of(|c| c.while_(&condition, Bound::AtMost(20_000), body));
     let twice = setup.queue.capture(|c| c.replay(&half).and_then(|_| c.replay(&half)).map(|_| ()));
-    let error = twice.unwrap_err();
-    assert!(matches!(error.detail(), ErrorDetail::GraphTooLong { call: "replay", .. }), "{error}");
-    let endless = setup.queue.while_(&condition, Bound::AtMost(u32::MAX), |body| setup.raise(body, &count));
-    assert!(matches!(endless.unwrap_err().detail(), ErrorDetail::GraphTooLong { .. }));
+    assert_error!(twice, ErrorDetail::GraphTooLong { call: "replay", .. });
+    let endless = setup.queue.while_(&condition, Bound::AtMost(u32::MAX), body);
+    assert_error!(endless, ErrorDetail::GraphTooLong { .. });
     setup.raise(&setup.queue, &count).unwrap();
     assert_eq!(setup.read(&count), [1]);
 }
 
 fn memory_returns(subject: &Subject) {
     let setup = Setup::new(subject);
-    let condition = setup.word(4);
-    let count = setup.word(0);
-    let copied = setup.word(0);
+    let [condition, count, copied] = setup.words([4, 0, 0]);
     setup.queue.finish().wait().unwrap();
     let before = setup.ctx.pool().stats().used;
     for _ in 0..3 {
-        let capture = |c: &Capture| {
+        let (graph, _) = setup.queue.graph_of(|c| {
             c.repeat(&condition, Bound::AtMost(9), |body| {
                 setup.raise(body, &count)?;
                 body.copy(&count, &mut copied.clone())
             })
-        };
-        let (graph, _) = setup.queue.capture(capture).unwrap();
+        });
         assert!(setup.ctx.pool().stats().used > before);
         setup.queue.replay(&graph).unwrap();
     }

@@ -1,7 +1,7 @@
 //! G05 and G06: edits, inputs and values of graphs with conditions and loops.
 
-use crate::common::kernels::Mix;
-use crate::common::{Case, Subject, case};
+use crate::common::{Calls, Case, Subject, assert_error, case};
+use crate::graphs::control::iterations_of;
 use fencepost::EventOptions;
 use fencepost::graph::Loop;
 use fencepost::prelude::*;
@@ -21,22 +21,15 @@ const N: usize = 128;
 const HALF: usize = N / 2;
 
 /// Captures a loop that adds 1 to each element of `y` in each iteration.
-fn counting(
-    ctx: &Context,
-    queue: &CommandQueue,
-    count: &DeviceArray<u32>,
-    y: &DeviceArray<u32>,
-) -> (Graph, Loop) {
-    let mix = ctx.kernel::<Mix>().unwrap();
+fn counting(queue: &CommandQueue, count: &DeviceArray<u32>, y: &DeviceArray<u32>) -> (Graph, Loop) {
     let zero = queue.zeros::<u32, 1>([N]).unwrap();
-    let captured = queue.capture(|c| {
+    queue.graph_of(|c| {
         let count = c.input("count", count)?;
         c.repeat(&count, Bound::AtMost(6), |b| {
-            b.launch(&mix, Grid::threads([N]), Mix { a: 1, b: 1, x: &zero, y: &mut y.clone() })?;
+            b.mix(1, 1, &zero, &mut y.clone())?;
             b.label_node("add")
         })
-    });
-    captured.unwrap()
+    })
 }
 
 fn halves(first: u32, second: u32) -> Vec<u32> {
@@ -44,29 +37,27 @@ fn halves(first: u32, second: u32) -> Vec<u32> {
 }
 
 fn grid(subject: &Subject) {
-    let (ctx, queue) = subject.with_queue("main");
+    let queue = subject.ctx().queue("main");
     let count = queue.full([1], 3_u32).unwrap();
     let y = queue.zeros::<u32, 1>([N]).unwrap();
-    let (mut graph, rounds) = counting(&ctx, &queue, &count, &y);
-    queue.replay(&graph).unwrap();
-    assert_eq!(queue.read(&y).wait().unwrap(), halves(3, 3));
+    let (mut graph, rounds) = counting(&queue, &count, &y);
+    assert_eq!(queue.read_after(&graph, &y), halves(3, 3));
     graph.edit().unwrap().node("add").unwrap().grid(Grid::threads([HALF])).unwrap().apply().unwrap();
     let run = queue.replay(&graph).unwrap();
     assert_eq!(queue.read(&y).wait().unwrap(), halves(6, 3));
-    assert_eq!(run.iterations(&rounds).unwrap().wait().unwrap(), 3);
+    assert_eq!(iterations_of(&run, &rounds), 3);
     graph.edit().unwrap().node("add").unwrap().grid(Grid::threads([0])).unwrap().apply().unwrap();
     let run = queue.replay(&graph).unwrap();
     assert_eq!(queue.read(&y).wait().unwrap(), halves(6, 3));
-    assert_eq!(run.iterations(&rounds).unwrap().wait().unwrap(), 3);
+    assert_eq!(iterations_of(&run, &rounds), 3);
 }
 
 fn in_flight(subject: &Subject) {
-    let (ctx, queue) = subject.with_queue("main");
+    let queue = subject.ctx().queue("main");
     let count = queue.full([1], 2_u32).unwrap();
     let y = queue.zeros::<u32, 1>([N]).unwrap();
-    let (mut graph, rounds) = counting(&ctx, &queue, &count, &y);
-    let gate = ctx.user_event("gate");
-    queue.wait_for(&gate.event()).unwrap();
+    let (mut graph, rounds) = counting(&queue, &count, &y);
+    let gate = queue.hold();
     let held = queue.replay(&graph).unwrap();
     graph.edit().unwrap().node("add").unwrap().grid(Grid::threads([HALF])).unwrap().apply().unwrap();
     let edited = queue.replay(&graph).unwrap();
@@ -74,42 +65,38 @@ fn in_flight(subject: &Subject) {
     gate.signal();
     assert_eq!(queue.read(&y).wait().unwrap(), halves(4, 2));
     for run in [held, edited] {
-        assert_eq!(run.iterations(&rounds).unwrap().wait().unwrap(), 2);
+        assert_eq!(iterations_of(&run, &rounds), 2);
     }
 }
 
 fn condition(subject: &Subject) {
-    let (ctx, queue) = subject.with_queue("main");
-    let two = queue.full([1], 2_u32).unwrap();
-    let five = queue.full([1], 5_u32).unwrap();
+    let queue = subject.ctx().queue("main");
+    let [two, five] = [2_u32, 5].map(|value| queue.full([1], value).unwrap());
     let y = queue.zeros::<u32, 1>([N]).unwrap();
-    let (graph, rounds) = counting(&ctx, &queue, &two, &y);
+    let (graph, rounds) = counting(&queue, &two, &y);
     let mut sum = 0;
     for (count, iterations) in [(&five, 5), (&two, 2), (&five, 5)] {
         let run = queue.replay(&graph.with().input("count", count).unwrap()).unwrap();
         sum += iterations;
         assert_eq!(queue.read(&y).wait().unwrap(), halves(sum, sum));
-        assert_eq!(run.iterations(&rounds).unwrap().wait().unwrap(), iterations);
+        assert_eq!(iterations_of(&run, &rounds), iterations);
     }
 }
 
 fn inputs(subject: &Subject) {
-    let (ctx, queue) = subject.with_queue("main");
-    let mix = ctx.kernel::<Mix>().unwrap();
-    let one = queue.full([N], 1_u32).unwrap();
-    let ten = queue.full([N], 10_u32).unwrap();
+    let queue = subject.ctx().queue("main");
+    let [one, ten] = [1_u32, 10].map(|value| queue.full([N], value).unwrap());
     let flag = queue.full([1], 1_u32).unwrap();
     let y = queue.zeros::<u32, 1>([N]).unwrap();
-    let captured = queue.capture(|c| {
+    let (graph, _) = queue.graph_of(|c| {
         let x = c.input("x", &one)?;
         let b = c.value("b", 2_u32)?;
         c.if_(&flag, |body| {
             body.copy(&x, &mut y.clone())?;
-            body.launch(&mix, Grid::threads([N]), Mix { a: 1, b: b.get(), x: &x, y: &mut y.clone() })?;
+            body.mix(1, b.get(), &x, &mut y.clone())?;
             body.parameter("b", &b)
         })
     });
-    let (graph, _) = captured.unwrap();
     let check = |x: &DeviceArray<u32>, b: u32, expected: u32| {
         queue.replay(&graph.with().input("x", x).unwrap().value("b", b).unwrap()).unwrap();
         assert_eq!(queue.read(&y).wait().unwrap(), [expected; N]);
@@ -134,8 +121,7 @@ fn refused(subject: &Subject) {
     ];
     for call in calls {
         let captured = queue.capture(|c| c.if_(&flag, |b| call(b, &x)).map(drop));
-        let error = captured.unwrap_err();
-        assert!(matches!(error.detail(), ErrorDetail::Captured { .. }), "{error}");
+        assert_error!(captured, ErrorDetail::Captured { .. });
         queue.fill(&mut x, 1).unwrap();
         assert_eq!(queue.read(&x).wait().unwrap(), [1; N]);
     }

@@ -1,8 +1,8 @@
 //! G09: files of graphs with conditions and loops.
 
-use crate::common::kernels::Mix;
 use crate::common::partners::partners;
-use crate::common::{Case, Subject, case};
+use crate::common::{Calls, Case, Subject, assert_error, case};
+use crate::graphs::control::{ended, iterations_of};
 use fencepost::prelude::*;
 use fencepost::{Bound, Capture, ErrorDetail, Graph, HostBuffer, Result};
 use std::sync::Arc;
@@ -20,17 +20,13 @@ pub fn cases() -> Vec<Case> {
 }
 
 /// Captures a loop that counts `left` down, and adds to `sum` in each iteration.
-fn count_down(ctx: &Context, c: &Capture, left: &DeviceArray<u32>, bound: Bound) -> Result<()> {
-    let mix = ctx.kernel::<Mix>()?;
+fn count_down(c: &Capture, left: &DeviceArray<u32>, bound: Bound) -> Result<()> {
     let nothing = c.zeros::<u32, 1>([1])?;
     let mut sum = c.zeros::<u32, 1>([1])?;
-    let add = |queue: &Capture, array: &mut DeviceArray<u32>, b| {
-        queue.launch(&mix, Grid::threads([1]), Mix { a: 1, b, x: &nothing, y: array })
-    };
     let rounds = c.while_(left, bound, |body| {
-        add(body, &mut sum, 3)?;
+        body.mix(1, 3, &nothing, &mut sum)?;
         body.label_node("add")?;
-        add(body, &mut left.clone(), u32::MAX)
+        body.mix(1, u32::MAX, &nothing, &mut left.clone())
     })?;
     c.label_loop("rounds", &rounds)?;
     c.read_as("sum", &sum).map(drop)
@@ -44,7 +40,7 @@ fn looped(ctx: &Context, start: u32, bound: u32) -> Graph {
 fn looped_with(ctx: &Context, start: u32, bound: Bound) -> Graph {
     let captured = ctx.queue("main").capture(|c| {
         let left = c.array(&[start])?;
-        count_down(ctx, c, &left, bound)
+        count_down(c, &left, bound)
     });
     captured.unwrap().0
 }
@@ -55,8 +51,8 @@ fn run(ctx: &Context, graph: &Graph) -> (u32, u32, bool) {
     let sum = graph.output::<u32>("sum").unwrap();
     let rounds = graph.loop_("rounds").unwrap();
     let sum = run.read(&sum).unwrap().wait().unwrap()[0];
-    let iterations = run.iterations(&rounds).unwrap().wait().unwrap();
-    (sum, iterations, run.reached_bound(&rounds).unwrap().wait().unwrap())
+    let (iterations, reached) = ended(&run, &rounds);
+    (sum, iterations, reached)
 }
 
 fn small_file(subject: &Subject) {
@@ -108,32 +104,26 @@ fn chunked_file(subject: &Subject) {
 fn labels(subject: &Subject) {
     let queue = subject.ctx().queue("main");
     let mut kept = None;
-    let (graph, ()) = queue
-        .capture(|c| {
-            let outer = c.array(&[2_u32])?;
-            let inner = c.array(&[3_u32])?;
-            let mut x = c.zeros::<u32, 1>([4])?;
-            let first = c.repeat(&outer, Bound::AtMost(4), |body| {
-                let nested = body.repeat(&inner, Bound::AtMost(4), |body| body.fill(&mut x, 1))?;
-                body.label_loop("nested", &nested)
-            })?;
-            kept = Some(first.clone());
-            c.repeat(&inner, Bound::AtMost(2), |body| body.fill(&mut x.clone(), 2)).map(drop)
-        })
-        .unwrap();
+    let (graph, ()) = queue.graph_of(|c| {
+        let outer = c.array(&[2_u32])?;
+        let inner = c.array(&[3_u32])?;
+        let mut x = c.zeros::<u32, 1>([4])?;
+        let first = c.repeat(&outer, Bound::AtMost(4), |body| {
+            let nested = body.repeat(&inner, Bound::AtMost(4), |body| body.fill(&mut x, 1))?;
+            body.label_loop("nested", &nested)
+        })?;
+        kept = Some(first.clone());
+        c.repeat(&inner, Bound::AtMost(2), |body| body.fill(&mut x.clone(), 2)).map(drop)
+    });
     let bytes = graph.to_bytes().unwrap();
     for (name, partner) in partners(subject, Policy::Ordered) {
         let loaded = Graph::from_bytes(&partner, &bytes).unwrap();
         let run = partner.queue("loaded").replay(&loaded).unwrap();
-        let counts = loaded.loops().into_iter().map(|of| run.iterations(&of).unwrap().wait().unwrap());
+        let counts = loaded.loops().into_iter().map(|of| iterations_of(&run, &of));
         assert_eq!(counts.collect::<Vec<_>>(), [2, 6, 2], "{name}");
-        let nested = loaded.loop_("nested").unwrap();
-        assert_eq!(run.iterations(&nested).unwrap().wait().unwrap(), 6, "{name}");
-        let error = loaded.loop_("outer").unwrap_err();
-        assert!(
-            matches!(error.detail(), ErrorDetail::GraphName { what: "loop", known, .. } if known == &["nested"]),
-            "{error}"
-        );
+        assert_eq!(iterations_of(&run, &loaded.loop_("nested").unwrap()), 6, "{name}");
+        let outer = loaded.loop_("outer");
+        assert_error!(outer, ErrorDetail::GraphName { what: "loop", known, .. } if known == &["nested"]);
         // The handle of the captured graph is not a loop of the loaded one.
         assert!(run.iterations(kept.as_ref().unwrap()).is_err(), "{name}");
     }
@@ -159,20 +149,17 @@ fn edited(subject: &Subject) {
 }
 
 fn input_condition(subject: &Subject) {
-    let (ctx, queue) = subject.with_queue("main");
+    let queue = subject.ctx().queue("main");
     let default = queue.full([1], 1_u32).unwrap();
-    let (graph, ()) = queue
-        .capture(|c| {
-            let left = c.input("left", &default)?;
-            count_down(&ctx, c, &left, Bound::AtMost(8))
-        })
-        .unwrap();
+    let (graph, ()) = queue.graph_of(|c| {
+        let left = c.input("left", &default)?;
+        count_down(c, &left, Bound::AtMost(8))
+    });
     let bytes = graph.to_bytes().unwrap();
     for (name, partner) in partners(subject, Policy::Ordered) {
         let loaded = Graph::from_bytes(&partner, &bytes).unwrap();
         let queue = partner.queue("loaded");
-        let error = queue.replay(&loaded).unwrap_err();
-        assert!(matches!(error.detail(), ErrorDetail::Unbound { input, .. } if input == "left"), "{error}");
+        assert_error!(queue.replay(&loaded), ErrorDetail::Unbound { input, .. } if input == "left");
         let sum = loaded.output::<u32>("sum").unwrap();
         for start in [0, 4, 8, 9] {
             let left = queue.full([1], start).unwrap();
@@ -211,9 +198,9 @@ fn version_2(subject: &Subject) {
     let graph = Graph::from_bytes(&ctx, LOOPS).unwrap();
     let x = queue.full([64], 6_u32).unwrap();
     let run = queue.replay(&graph.with().input("x", &x).unwrap()).unwrap();
-    let counts = graph.loops().into_iter().map(|of| run.iterations(&of).unwrap().wait().unwrap());
+    let counts = graph.loops().into_iter().map(|of| iterations_of(&run, &of));
     assert_eq!(counts.collect::<Vec<_>>(), [3, 6, 10]);
-    assert_eq!(run.iterations(&graph.loop_("rounds").unwrap()).unwrap().wait().unwrap(), 3);
+    assert_eq!(iterations_of(&run, &graph.loop_("rounds").unwrap()), 3);
     let found = run.read(&graph.output::<u32>("y").unwrap()).unwrap().wait().unwrap();
     assert_eq!((found[0], found[40], found[44]), (9, 6, 9));
 }

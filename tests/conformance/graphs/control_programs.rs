@@ -1,11 +1,11 @@
 //! G06: random programs with conditions and loops, compared with a host that reads each condition.
 
-use crate::common::kernels::Mix;
 use crate::common::partners::partners;
-use crate::common::{Case, Subject, case, seeds};
+use crate::common::{Calls, Case, Subject, case, seeds};
+use crate::graphs::control::ended;
 use fencepost::graph::{Contents, Loop};
 use fencepost::prelude::*;
-use fencepost::{Bound, Result};
+use fencepost::{Bound, Capture, Result};
 
 pub fn cases() -> Vec<Case> {
     vec![
@@ -21,80 +21,29 @@ const CONDITIONS: usize = 4;
 /// Maximum nesting depth of bodies.
 const DEPTH: usize = 3;
 
-/// A command of a random program. Numbers refer to arrays, conditions and loops.
+/// A command of a random program. Numbers refer to arrays, conditions and loops. `Take` copies an element of an array
+/// to a condition.
 #[derive(Debug)]
 enum Command {
-    Mix {
-        a: u32,
-        b: u32,
-        x: usize,
-        y: usize,
-    },
-    Copy {
-        from: (usize, usize),
-        to: (usize, usize),
-        len: usize,
-    },
-    Fill {
-        array: usize,
-        start: usize,
-        len: usize,
-        value: u32,
-    },
-    Upload {
-        array: usize,
-        start: usize,
-        values: Vec<u32>,
-    },
-    Region {
-        from: usize,
-        to: usize,
-        at: (usize, usize),
-    },
-    SetCondition {
-        condition: usize,
-        value: u32,
-    },
-    Lower {
-        condition: usize,
-    },
-    /// Copy of an array element to a condition; the next `Mask` reduces it to few values.
-    Take {
-        condition: usize,
-        array: usize,
-        at: usize,
-    },
-    Forked {
-        first: Vec<Command>,
-        second: Vec<Command>,
-    },
-    If {
-        condition: usize,
-        then: Vec<Command>,
-    },
-    IfElse {
-        condition: usize,
-        then: Vec<Command>,
-        otherwise: Vec<Command>,
-    },
-    While {
-        number: usize,
-        condition: usize,
-        bound: u32,
-        body: Vec<Command>,
-    },
-    DoWhile {
-        number: usize,
-        condition: usize,
-        bound: u32,
-        body: Vec<Command>,
-    },
-    Repeat {
-        number: usize,
-        count: usize,
-        bound: u32,
-        body: Vec<Command>,
-    },
+    Mix { a: u32, b: u32, x: usize, y: usize },
+    Copy { from: (usize, usize), to: (usize, usize), len: usize },
+    Fill { array: usize, start: usize, len: usize, value: u32 },
+    Upload { array: usize, start: usize, values: Vec<u32> },
+    Region { from: usize, to: usize, at: (usize, usize) },
+    SetCondition { condition: usize, value: u32 },
+    Lower { condition: usize },
+    Take { condition: usize, array: usize, at: usize },
+    Forked { first: Vec<Command>, second: Vec<Command> },
+    If { condition: usize, then: Vec<Command> },
+    IfElse { condition: usize, then: Vec<Command>, otherwise: Vec<Command> },
+    Loop { kind: LoopKind, number: usize, condition: usize, bound: u32, body: Vec<Command> },
+}
+
+#[derive(Clone, Copy, Debug)]
+enum LoopKind {
+    While,
+    DoWhile,
+    Repeat,
 }
 
 struct Generator {
@@ -150,18 +99,9 @@ impl Generator {
                 let otherwise = self.commands(depth - 1, 3);
                 Command::IfElse { condition, then, otherwise }
             }
-            13 => {
-                let (number, bound, body) = self.looped(depth);
-                Command::While { number, condition, bound: bound - 1, body }
-            }
-            14 => {
-                let (number, bound, body) = self.looped(depth);
-                Command::DoWhile { number, condition, bound, body }
-            }
-            _ => {
-                let (number, bound, body) = self.looped(depth);
-                Command::Repeat { number, count: condition, bound, body }
-            }
+            13 => self.looped(LoopKind::While, condition, depth),
+            14 => self.looped(LoopKind::DoWhile, condition, depth),
+            _ => self.looped(LoopKind::Repeat, condition, depth),
         }
     }
 
@@ -171,10 +111,13 @@ impl Generator {
         vec![fill(self.rng.u32(..)), Command::Upload { array, start: 1, values: vec![self.rng.u32(..); 2] }]
     }
 
-    fn looped(&mut self, depth: usize) -> (usize, u32, Vec<Command>) {
+    fn looped(&mut self, kind: LoopKind, condition: usize, depth: usize) -> Command {
         self.loops += 1;
         let number = self.loops - 1;
-        (number, self.rng.u32(1..5), self.commands(depth - 1, 3))
+        // The bound of a `while_` may be 0.
+        let least = if matches!(kind, LoopKind::While) { 0 } else { 1 };
+        let bound = least + self.rng.u32(0..4);
+        Command::Loop { kind, number, condition, bound, body: self.commands(depth - 1, 3) }
     }
 }
 
@@ -183,7 +126,6 @@ struct Arrays {
     data: Vec<DeviceArray<u32>>,
     conditions: Vec<DeviceArray<u32>>,
     nothing: DeviceArray<u32>,
-    mix: Kernel<Mix<'static>>,
 }
 
 impl Arrays {
@@ -194,8 +136,7 @@ impl Arrays {
         let slices = (1..CONDITIONS).map(|at| words.slice(at..at + 1).unwrap());
         let conditions = std::iter::once(ctx.zeros([1]).unwrap()).chain(slices).collect();
         let nothing = ctx.zeros::<u32, 1>([N]).unwrap();
-        let mix = ctx.kernel::<Mix>().unwrap();
-        Self { data, conditions, nothing, mix }
+        Self { data, conditions, nothing }
     }
 
     /// Sets all elements for a new program.
@@ -217,8 +158,7 @@ impl Arrays {
     fn simple(&self, queue: &CommandQueue, command: &Command) -> Result<bool> {
         match command {
             Command::Mix { a, b, x, y } => {
-                let args = Mix { a: *a, b: *b, x: &self.data[*x], y: &mut self.data[*y].clone() };
-                queue.launch(&self.mix, Grid::threads([N]), args)?;
+                queue.mix(*a, *b, &self.data[*x], &mut self.data[*y].clone())?;
             }
             Command::Copy { from, to, len } => {
                 let src = self.data[from.0].slice(from.1..from.1 + len)?;
@@ -250,8 +190,7 @@ impl Arrays {
                 let condition = &self.conditions[*condition];
                 let first = &self.conditions[0];
                 if condition.label() == first.label() {
-                    let args = Mix { a: 1, b: u32::MAX, x: &word, y: &mut first.clone() };
-                    queue.launch(&self.mix, Grid::threads([1]), args)?;
+                    queue.mix(1, u32::MAX, &word, &mut first.clone())?;
                 } else {
                     queue.fill(&mut condition.clone(), 0)?;
                 }
@@ -298,23 +237,14 @@ fn capture(
                 )?;
                 loops.clone_from_slice(&shared.into_inner());
             }
-            Command::While { number, condition, bound, body } => {
-                let made = queue.while_(of(condition), bounded(*bound), |inner| {
-                    capture(arrays, inner, body, loops, Bound::AtMost)
-                })?;
-                loops[*number] = Some(made);
-            }
-            Command::DoWhile { number, condition, bound, body } => {
-                let made = queue.do_while(of(condition), bounded(*bound), |inner| {
-                    capture(arrays, inner, body, loops, Bound::AtMost)
-                })?;
-                loops[*number] = Some(made);
-            }
-            Command::Repeat { number, count, bound, body } => {
-                let made = queue.repeat(of(count), bounded(*bound), |inner| {
-                    capture(arrays, inner, body, loops, Bound::AtMost)
-                })?;
-                loops[*number] = Some(made);
+            Command::Loop { kind, number, condition, bound, body } => {
+                let inside = |inner: &Capture| capture(arrays, inner, body, loops, Bound::AtMost);
+                let made = match kind {
+                    LoopKind::While => queue.while_(of(condition), bounded(*bound), inside),
+                    LoopKind::DoWhile => queue.do_while(of(condition), bounded(*bound), inside),
+                    LoopKind::Repeat => queue.repeat(of(condition), bounded(*bound), inside),
+                };
+                loops[*number] = Some(made?);
             }
             _ => unreachable!(),
         }
@@ -344,13 +274,11 @@ fn execute(arrays: &Arrays, queue: &CommandQueue, all: &[Command], counts: &mut 
                 let chosen = if value(condition) != 0 { then } else { otherwise };
                 execute(arrays, queue, chosen, counts);
             }
-            Command::While { number, condition, bound, body }
-            | Command::DoWhile { number, condition, bound, body }
-            | Command::Repeat { number, count: condition, bound, body } => {
+            Command::Loop { kind, number, condition, bound, body } => {
                 for iteration in 0.. {
-                    let goes = match command {
-                        Command::DoWhile { .. } if iteration == 0 => true,
-                        Command::Repeat { .. } => value(condition) > iteration,
+                    let goes = match kind {
+                        LoopKind::DoWhile if iteration == 0 => true,
+                        LoopKind::Repeat => value(condition) > iteration,
                         _ => value(condition) != 0,
                     };
                     if !goes {
@@ -392,10 +320,8 @@ fn random_programs(subject: &Subject) {
                 let run = queue.replay(graph).unwrap();
                 assert_eq!(arrays.read(&queue), expected, "seed {seed} {values:?} {program:#?}");
                 for (made, &expected) in loops.iter().zip(&counts) {
-                    let made = made.as_ref().unwrap();
-                    let iterations = run.iterations(made).unwrap().wait().unwrap();
-                    let reached = run.reached_bound(made).unwrap().wait().unwrap();
-                    assert_eq!((iterations, reached), expected, "seed {seed} {values:?} {program:#?}");
+                    let found = ended(&run, made.as_ref().unwrap());
+                    assert_eq!(found, expected, "seed {seed} {values:?} {program:#?}");
                 }
             }
         }
@@ -437,10 +363,8 @@ fn loaded_programs(subject: &Subject) {
                 assert_eq!(found, *expected, "{name}, seed {seed}, array {at}: {program:#?}");
             }
             for (number, &expected) in counts.iter().enumerate() {
-                let of = loaded.loop_(&number.to_string()).unwrap();
-                let iterations = run.iterations(&of).unwrap().wait().unwrap();
-                let reached = run.reached_bound(&of).unwrap().wait().unwrap();
-                assert_eq!((iterations, reached), expected, "{name}, seed {seed}, loop {number}");
+                let found = ended(&run, &loaded.loop_(&number.to_string()).unwrap());
+                assert_eq!(found, expected, "{name}, seed {seed}, loop {number}");
             }
         }
         assert_eq!(outputs.len(), expected.len());

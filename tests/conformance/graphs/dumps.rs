@@ -3,9 +3,7 @@
 use super::dot_parser::{self, Dot};
 use super::dumped::{N, fixed};
 use super::xml_checker;
-use crate::common::kernels::Mix;
-use crate::common::{Case, Subject, case};
-use fencepost::prelude::*;
+use crate::common::{Calls, Case, Subject, case};
 use fencepost::{Bound, Capture, CommandQueue, DeviceArray, Graph, Result};
 use serde_json::Value;
 
@@ -87,11 +85,9 @@ fn launches(
     f: impl FnOnce(&Capture, &dyn Fn(&CommandQueue, usize, usize) -> Result<()>) -> Result<()>,
 ) -> Graph {
     let (ctx, queue) = subject.with_queue("main");
-    let mix = ctx.kernel::<Mix>().unwrap();
     let arrays: Vec<DeviceArray<u32, 1>> = (0..8).map(|_| ctx.zeros([N]).unwrap()).collect();
     let launch = |queue: &CommandQueue, from: usize, to: usize| {
-        let mut to = arrays[to].slice(0..N)?;
-        queue.launch(&mix, Grid::threads([N]), Mix { a: 1, b: 1, x: &arrays[from], y: &mut to })
+        queue.mix(1, 1, &arrays[from], &mut arrays[to].slice(0..N)?)
     };
     queue.capture(|c| f(c, &launch)).unwrap().0
 }
@@ -143,12 +139,10 @@ fn hostile(subject: &Subject) {
     let label = "</title>\"]; \\ & <b>\u{1}\n-->";
     let queue = ctx.queue(label);
     let mut x = ctx.zeros::<u32, 1>([N]).unwrap().named(label);
-    let (graph, ()) = queue
-        .capture(|c| {
-            c.fill(&mut x, 1)?;
-            c.read_as(label, &x).map(|_| ())
-        })
-        .unwrap();
+    let (graph, ()) = queue.graph_of(|c| {
+        c.fill(&mut x, 1)?;
+        c.read_as(label, &x).map(|_| ())
+    });
     let dot = dot_parser::parse(&graph.to_dot());
     assert_eq!(dot.name, label.replace('\u{1}', "\u{fffd}"));
     assert_eq!(dot.nodes.len(), 2);
@@ -163,15 +157,13 @@ fn hostile(subject: &Subject) {
 fn long_labels(subject: &Subject) {
     let (ctx, queue) = subject.with_queue("main");
     let mut x = ctx.zeros::<u32, 1>([N]).unwrap().named("x");
-    let (graph, ()) = queue
-        .capture(|c| {
-            for name in ["short", &"long".repeat(20_000), "second"] {
-                c.fill(&mut x, 1)?;
-                c.label_node(name)?;
-            }
-            Ok(())
-        })
-        .unwrap();
+    let (graph, ()) = queue.graph_of(|c| {
+        for name in ["short", &"long".repeat(20_000), "second"] {
+            c.fill(&mut x, 1)?;
+            c.label_node(name)?;
+        }
+        Ok(())
+    });
     let text = graph.to_text();
     let lengths: Vec<usize> = text.lines().map(str::len).collect();
     assert!(lengths[2] > 80_000 && [1, 3].iter().all(|&line| lengths[line] < 300), "{lengths:?}");

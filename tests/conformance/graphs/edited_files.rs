@@ -1,6 +1,6 @@
 //! G09: files of graphs whose inputs an edit has changed, and the policy of the context that loads a file.
 
-use crate::common::{Case, Subject, case};
+use crate::common::{Case, Subject, assert_error, case};
 use fencepost::graph::Contents;
 use fencepost::prelude::*;
 use fencepost::{Capture, ErrorDetail, Graph, Result};
@@ -18,8 +18,7 @@ const N: usize = 128;
 /// Returns the first and the last element of the output of a replay, for inputs `a` and `b`.
 fn run(ctx: &Context, graph: &Graph) -> [u32; 2] {
     let queue = ctx.queue("replays");
-    let a = queue.full([N], 10_u32).unwrap();
-    let b = queue.full([N], 20_u32).unwrap();
+    let [a, b] = [10_u32, 20].map(|value| queue.full([N], value).unwrap());
     let bound = graph.with().input("a", &a).unwrap().input("b", &b).unwrap();
     let out = graph.output::<u32>("out").unwrap();
     let out = queue.replay(&bound).unwrap().read(&out).unwrap().wait().unwrap();
@@ -53,8 +52,7 @@ fn overlapping(subject: &Subject) {
 
 fn constant(subject: &Subject) {
     let (ctx, queue) = subject.with_queue("main");
-    let fixed = queue.full([N], 2_u32).unwrap();
-    let default = queue.full([N], 1_u32).unwrap();
+    let [fixed, default] = [2_u32, 1].map(|value| queue.full([N], value).unwrap());
     let captured = queue.capture(|c| {
         let a = c.input("a", &default)?;
         let _b = c.input("b", &queue.full([N], 3_u32)?)?;
@@ -95,7 +93,6 @@ fn policy(subject: &Subject) {
     assert_eq!(load(Policy::Ordered, &unchecked).unwrap(), 3);
     assert_eq!(load(Policy::Unchecked, &relying).unwrap(), 3, "the graph relies on the added order");
     for bytes in [&relying, &unchecked] {
-        let error = load(Policy::Checked, bytes).unwrap_err();
-        assert!(matches!(error.detail(), ErrorDetail::Hazard { .. }), "{error}");
+        assert_error!(load(Policy::Checked, bytes), ErrorDetail::Hazard { .. });
     }
 }

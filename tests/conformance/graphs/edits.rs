@@ -2,7 +2,7 @@
 
 use crate::common::busy::{Busy, LENGTHS};
 use crate::common::kernels::{Mix, Saxpy};
-use crate::common::{Case, Subject, case};
+use crate::common::{Calls, Case, Subject, assert_error, assert_says, case};
 use crate::graphs::temporaries::has_returned;
 use fencepost::Graph;
 use fencepost::graph::GraphEdit;
@@ -34,11 +34,9 @@ pub fn cases() -> Vec<Case> {
 const N: usize = 256;
 
 /// Captures `y = a y + x + b` under the name `mix`.
-fn mixing(ctx: &Context, queue: &CommandQueue, x: &DeviceArray<u32>, y: &DeviceArray<u32>) -> Graph {
-    let mix = ctx.kernel::<Mix>().unwrap();
-    let mut y = y.clone();
+fn mixing(queue: &CommandQueue, x: &DeviceArray<u32>, y: &DeviceArray<u32>) -> Graph {
     let captured = queue.capture(|c| {
-        c.launch(&mix, Grid::threads([N]), Mix { a: 0, b: 0, x, y: &mut y })?;
+        c.mix(0, 0, x, &mut y.clone())?;
         c.label_node("mix")
     });
     captured.unwrap().0
@@ -54,11 +52,9 @@ struct Parts {
 
 /// Returns a graph with one node, on arrays filled with 1 and with 2.
 fn parts(subject: &Subject, policy: Policy) -> Parts {
-    let ctx = subject.ctx_with(policy);
-    let queue = ctx.queue("main");
-    let x = queue.full([N], 1_u32).unwrap();
-    let y = queue.full([N], 2_u32).unwrap();
-    let graph = mixing(&ctx, &queue, &x, &y);
+    let (ctx, queue) = subject.with_queue_under(policy, "main");
+    let [x, y] = [1_u32, 2].map(|value| queue.full([N], value).unwrap());
+    let graph = mixing(&queue, &x, &y);
     Parts { ctx, queue, x, y, graph }
 }
 
@@ -79,28 +75,23 @@ fn all_kinds(subject: &Subject) {
 }
 
 fn several_nodes(subject: &Subject) {
-    let (ctx, queue) = subject.with_queue("main");
-    let mix = ctx.kernel::<Mix>().unwrap();
-    let x = queue.full([N], 1_u32).unwrap();
-    let mut y = queue.full([N], 0_u32).unwrap();
-    let (mut graph, ()) = queue
-        .capture(|c| {
-            for at in 0..3 {
-                c.launch(&mix, Grid::threads([N]), Mix { a: 1, b: 10, x: &x, y: &mut y })?;
-                c.label_node("step")?;
-                c.launch(&mix, Grid::threads([N]), Mix { a: 2, b: at, x: &x, y: &mut y })?;
-            }
-            Ok(())
-        })
-        .unwrap();
+    let queue = subject.ctx().queue("main");
+    let [x, mut y] = [1_u32, 0].map(|value| queue.full([N], value).unwrap());
+    let (mut graph, ()) = queue.graph_of(|c| {
+        for at in 0..3 {
+            c.mix(1, 10, &x, &mut y)?;
+            c.label_node("step")?;
+            c.mix(2, at, &x, &mut y)?;
+        }
+        Ok(())
+    });
     graph.edit().unwrap().node("step").unwrap().parameter("b", 100_u32).unwrap().apply().unwrap();
     queue.replay(&graph).unwrap();
     let expected = (0..3).fold(0, |y, at| Mix::of(2, at, 1, Mix::of(1, 100, 1, y)));
     assert_eq!(queue.read(&y).wait().unwrap(), [expected; N]);
     // Launches without a label have the name of their kernel.
     graph.edit().unwrap().node("mix").unwrap().parameter("a", 0_u32).unwrap().apply().unwrap();
-    queue.replay(&graph).unwrap();
-    assert_eq!(queue.read(&y).wait().unwrap(), [3; N]);
+    assert_eq!(queue.read_after(&graph, &y), [3; N]);
 }
 
 fn last_wins(subject: &Subject) {
@@ -109,8 +100,7 @@ fn last_wins(subject: &Subject) {
     let edit = graph.edit().unwrap().node("mix").unwrap().parameter("b", 1_u32).unwrap();
     let edit = edit.argument("x", &arrays[0]).unwrap().parameter("b", 2_u32).unwrap();
     edit.argument("x", &arrays[1]).unwrap().parameter("b", 3_u32).unwrap().apply().unwrap();
-    queue.replay(&graph).unwrap();
-    assert_eq!(queue.read(&y).wait().unwrap(), [10; N]);
+    assert_eq!(queue.read_after(&graph, &y), [10; N]);
 }
 
 fn add_up(subject: &Subject) {
@@ -140,18 +130,14 @@ fn add_up(subject: &Subject) {
 }
 
 fn defaults(subject: &Subject) {
-    let (ctx, queue) = subject.with_queue("main");
-    let mix = ctx.kernel::<Mix>().unwrap();
-    let x = queue.full([N], 1_u32).unwrap();
-    let mut y = queue.full([N], 0_u32).unwrap();
-    let (mut graph, ()) = queue
-        .capture(|c| {
-            let x = c.input("x", &x)?;
-            let k = c.value("k", 10_u32)?;
-            c.launch(&mix, Grid::threads([N]), Mix { a: 0, b: 0, x: &x, y: &mut y })?;
-            c.parameter("b", &k)
-        })
-        .unwrap();
+    let queue = subject.ctx().queue("main");
+    let [x, mut y] = [1_u32, 0].map(|value| queue.full([N], value).unwrap());
+    let (mut graph, ()) = queue.graph_of(|c| {
+        let x = c.input("x", &x)?;
+        let k = c.value("k", 10_u32)?;
+        c.mix(0, 0, &x, &mut y)?;
+        c.parameter("b", &k)
+    });
     let read = |graph: &dyn Fn()| {
         graph();
         queue.read(&y).wait().unwrap()[N - 1]
@@ -166,22 +152,18 @@ fn defaults(subject: &Subject) {
     assert_eq!(read(&|| drop(queue.replay(&graph.with().value("k", 30_u32).unwrap()).unwrap())), 32);
     assert_eq!(read(&|| drop(queue.replay(&graph).unwrap())), 22);
     // An edit of a node refuses an argument that is an input, and a parameter that is a value.
-    let error = graph.edit().unwrap().node("mix").unwrap().argument("x", &x).unwrap_err();
-    assert!(error.to_string().contains("is input `x`"), "{error}");
-    let error = graph.edit().unwrap().node("mix").unwrap().parameter("b", 1_u32).unwrap_err();
-    assert!(error.to_string().contains("is value `k`"), "{error}");
+    assert_says(graph.edit().unwrap().node("mix").unwrap().argument("x", &x), "is input `x`");
+    assert_says(graph.edit().unwrap().node("mix").unwrap().parameter("b", 1_u32), "is value `k`");
     drop(reused);
 }
 
 fn all_or_nothing(subject: &Subject) {
     let Parts { ctx: _ctx, queue, y, mut graph, .. } = parts(subject, Policy::Ordered);
     let edit = graph.edit().unwrap().node("mix").unwrap().parameter("b", 50_u32).unwrap();
-    let error = edit.argument("x", &y).unwrap().apply().unwrap_err();
-    assert!(matches!(error.detail(), ErrorDetail::Aliased { .. }), "{error}");
+    assert_error!(edit.argument("x", &y).unwrap().apply(), ErrorDetail::Aliased { .. });
     // An edit that is not applied changes nothing.
     drop(graph.edit().unwrap().node("mix").unwrap().parameter("b", 60_u32).unwrap());
-    queue.replay(&graph).unwrap();
-    assert_eq!(queue.read(&y).wait().unwrap(), [1; N]);
+    assert_eq!(queue.read_after(&graph, &y), [1; N]);
 }
 
 /// Starts an edit of the only node.
@@ -218,19 +200,16 @@ fn checks(subject: &Subject) {
     is(node(&mut graph).node("none").unwrap_err(), &|kind| {
         matches!(kind, ErrorDetail::GraphName { what: "node", .. })
     });
-    let error = graph.edit().unwrap().grid(Grid::threads([1])).unwrap_err();
-    assert!(error.to_string().contains("call `node` first"), "{error}");
+    assert_says(graph.edit().unwrap().grid(Grid::threads([1])), "call `node` first");
     let mut z = y.clone();
     let (mut plain, ()) = queue.capture(|c| c.fill(&mut z, 1)).unwrap();
     is(plain.edit().unwrap().node("fill").unwrap_err(), &|kind| {
         matches!(kind, ErrorDetail::GraphName { known, .. } if known.is_empty()) // a fill without a label has no name to select
     });
-    let (mut fill, ()) = queue
-        .capture(|c| {
-            c.fill(&mut z, 1)?;
-            c.label_node("fill y")
-        })
-        .unwrap();
+    let (mut fill, ()) = queue.graph_of(|c| {
+        c.fill(&mut z, 1)?;
+        c.label_node("fill y")
+    });
     let error = fill.edit().unwrap().node("fill y").unwrap().parameter("a", 1_u32).unwrap_err();
     assert!(error.to_string().contains("node `fill y`, which is no launch"), "{error}");
 }
@@ -238,16 +217,13 @@ fn checks(subject: &Subject) {
 fn in_flight(subject: &Subject) {
     for milliseconds in LENGTHS {
         let (ctx, queue) = subject.with_queue("main");
-        let mix = ctx.kernel::<Mix>().unwrap();
         let x = queue.full([N], 1_u32).unwrap();
-        let (mut graph, out) = queue
-            .capture(|c| {
-                let mut y = c.zeros::<u32, 1>([N])?;
-                c.launch(&mix, Grid::threads([N]), Mix { a: 0, b: 10, x: &x, y: &mut y })?;
-                c.label_node("mix")?;
-                c.read_as("y", &y)
-            })
-            .unwrap();
+        let (mut graph, out) = queue.graph_of(|c| {
+            let mut y = c.zeros::<u32, 1>([N])?;
+            c.mix(0, 10, &x, &mut y)?;
+            c.label_node("mix")?;
+            c.read_as("y", &y)
+        });
         let busy = Busy::start(subject, &ctx, &queue, milliseconds);
         let before = [queue.replay(&graph).unwrap(), queue.replay(&graph).unwrap()];
         queue.flush().unwrap();
@@ -262,8 +238,7 @@ fn in_flight(subject: &Subject) {
             assert_eq!(run.read(&out).unwrap().wait().unwrap(), [11; N]);
         }
         assert_eq!(after.read(&out).unwrap().wait().unwrap(), [105; N]);
-        let last = queue.replay(&graph).unwrap();
-        assert_eq!(last.read(&out).unwrap().wait().unwrap(), [205; N]);
+        assert_eq!(queue.output_of(&graph, &out), [205; N]);
         if in_time {
             return;
         }
@@ -278,32 +253,21 @@ fn clones(subject: &Subject) {
     let (later, ()) = queue.capture(|c| c.replay(&graph).map(|_| ())).unwrap();
     drop(x);
     for (graph, expected) in [(&graph, 10), (&before, 1), (&later, 10), (&parent, 1)] {
-        queue.replay(graph).unwrap();
-        assert_eq!(queue.read(&y).wait().unwrap(), [expected; N]);
+        assert_eq!(queue.read_after(graph, &y), [expected; N]);
     }
 }
 
 /// Captures eight rounds of a change of `first` and of `second`, on two unordered queues.
-fn two_queues(
-    ctx: &Context,
-    queue: &CommandQueue,
-    rounds: u32,
-    [first, second]: [&DeviceArray<u32>; 2],
-) -> Graph {
-    let mix = ctx.kernel::<Mix>().unwrap();
+fn two_queues(queue: &CommandQueue, rounds: u32, [first, second]: [&DeviceArray<u32>; 2]) -> Graph {
     let one = queue.full([N], 1_u32).unwrap();
     queue.finish().wait().unwrap();
     let captured = queue.capture(|c| {
         let one_side = c.fork("one side");
         let other_side = c.fork("other side");
         for round in 0..rounds {
-            let a = 3;
-            let b = 10 * round;
-            let args = Mix { a, b, x: &one, y: &mut first.clone() };
-            one_side.launch(&mix, Grid::threads([N]), args)?;
+            one_side.mix(3, 10 * round, &one, &mut first.clone())?;
             c.on(&one_side)?.label_node("first")?;
-            let args = Mix { a: 5, b, x: &one, y: &mut second.clone() };
-            other_side.launch(&mix, Grid::threads([N]), args)?;
+            other_side.mix(5, 10 * round, &one, &mut second.clone())?;
             c.on(&other_side)?.label_node("second")?;
         }
         c.wait_for(&one_side)?;
@@ -313,31 +277,27 @@ fn two_queues(
 }
 
 fn hazard(subject: &Subject) {
-    let ctx = subject.ctx_with(Policy::Checked);
-    let queue = ctx.queue("main");
+    let queue = subject.ctx_with(Policy::Checked).queue("main");
     let arrays = [1, 2].map(|value| queue.full([N], value).unwrap());
-    let mut graph = two_queues(&ctx, &queue, 1, [&arrays[0], &arrays[1]]);
+    let mut graph = two_queues(&queue, 1, [&arrays[0], &arrays[1]]);
     let edit = graph.edit().unwrap().node("second").unwrap().argument("y", &arrays[0]).unwrap();
     let error = edit.parameter("b", 77_u32).unwrap().apply().unwrap_err();
     let ErrorDetail::Hazard { earlier, later, .. } = error.detail() else { panic!("{error}") };
     assert_eq!((&*earlier.queue, &*later.queue), ("one side", "other side"));
-    queue.replay(&graph).unwrap();
-    assert_eq!(queue.read(&arrays[0]).wait().unwrap(), [4; N]);
+    assert_eq!(queue.read_after(&graph, &arrays[0]), [4; N]);
     assert_eq!(queue.read(&arrays[1]).wait().unwrap(), [11; N]);
 }
 
 /// Replays a graph of two nodes that write `y`, after edits that move one of them, both of them, and one of them back.
 /// A hazard shows the arrays that the replay uses.
 fn edited_uses(subject: &Subject) {
-    let ctx = subject.ctx_with(Policy::Checked);
-    let queue = ctx.queue("main");
+    let (ctx, queue) = subject.with_queue_under(Policy::Checked, "main");
     let other = ctx.queue("other");
     let [x, mut y, mut z] = [1, 2, 3].map(|value| queue.full([N], value).unwrap());
     other.wait_for(&queue).unwrap();
-    let mix = ctx.kernel::<Mix>().unwrap();
     let captured = queue.capture(|c| {
         for name in ["first", "second"] {
-            c.launch(&mix, Grid::threads([N]), Mix { a: 1, b: 0, x: &x, y: &mut y })?;
+            c.mix(1, 0, &x, &mut y)?;
             c.label_node(name)?;
         }
         Ok(())
@@ -357,10 +317,10 @@ fn edited_uses(subject: &Subject) {
 }
 
 fn overlap(subject: &Subject) {
-    let (ctx, queue) = subject.with_queue("main");
+    let queue = subject.ctx().queue("main");
     for _ in 0..4 {
         let arrays = [1, 2].map(|value| queue.full([N], value).unwrap());
-        let mut graph = two_queues(&ctx, &queue, 8, [&arrays[0], &arrays[1]]);
+        let mut graph = two_queues(&queue, 8, [&arrays[0], &arrays[1]]);
         graph.edit().unwrap().node("second").unwrap().argument("y", &arrays[0]).unwrap().apply().unwrap();
         queue.replay(&graph).unwrap();
         let both = |y, round: u32| Mix::of(5, 10 * round, 1, Mix::of(3, 10 * round, 1, y));
@@ -392,18 +352,15 @@ fn memory(subject: &Subject) {
 
 fn old_inputs(subject: &Subject) {
     let (ctx, queue) = subject.with_queue("main");
-    let mix = ctx.kernel::<Mix>().unwrap();
     let [mut x, y, z] = [0_u32; 3].map(|value| queue.full([N], value).unwrap());
-    let (mut graph, ()) = queue
-        .capture(|c| {
-            for _ in 0..7 {
-                c.launch(&mix, Grid::threads([N]), Mix { a: 1, b: 0, x: &y, y: &mut z.clone() })?;
-            }
-            let x = c.input("x", &x)?;
-            c.launch(&mix, Grid::threads([N]), Mix { a: 0, b: 0, x: &x, y: &mut y.clone() })?;
-            c.label_node("mix")
-        })
-        .unwrap();
+    let (mut graph, ()) = queue.graph_of(|c| {
+        for _ in 0..7 {
+            c.mix(1, 0, &y, &mut z.clone())?;
+        }
+        let x = c.input("x", &x)?;
+        c.mix(0, 0, &x, &mut y.clone())?;
+        c.label_node("mix")
+    });
     for value in 1..5_u32 {
         let gate = ctx.user_event("gate");
         let is_in_flight = value.is_multiple_of(2);
@@ -430,8 +387,7 @@ fn old_inputs(subject: &Subject) {
             assert!(Instant::now() < end, "round {value}: {free} bytes of old arrays cannot be released");
             std::thread::sleep(Duration::from_millis(1));
         }
-        queue.replay(&graph).unwrap();
-        assert_eq!(queue.read(&y).wait().unwrap(), [value; N]);
+        assert_eq!(queue.read_after(&graph, &y), [value; N]);
     }
     drop(x);
 }
@@ -439,22 +395,16 @@ fn old_inputs(subject: &Subject) {
 fn empty_launch(subject: &Subject) {
     let (ctx, queue) = subject.with_queue("main");
     let mix = ctx.kernel::<Mix>().unwrap();
-    let x = queue.full([N], 1_u32).unwrap();
-    let mut y = queue.full([N], 2_u32).unwrap();
-    let (mut graph, ()) = queue
-        .capture(|c| {
-            c.launch(&mix, Grid::threads([0]), Mix { a: 2, b: 0, x: &x, y: &mut y })?;
-            c.label_node("mix")
-        })
-        .unwrap();
-    queue.replay(&graph).unwrap();
-    assert_eq!(queue.read(&y).wait().unwrap(), [2; N]);
+    let [x, mut y] = [1_u32, 2].map(|value| queue.full([N], value).unwrap());
+    let (mut graph, ()) = queue.graph_of(|c| {
+        c.launch(&mix, Grid::threads([0]), Mix { a: 2, b: 0, x: &x, y: &mut y })?;
+        c.label_node("mix")
+    });
+    assert_eq!(queue.read_after(&graph, &y), [2; N]);
     graph.edit().unwrap().node("mix").unwrap().grid(Grid::threads([N])).unwrap().apply().unwrap();
-    queue.replay(&graph).unwrap();
-    assert_eq!(queue.read(&y).wait().unwrap(), [5; N]);
+    assert_eq!(queue.read_after(&graph, &y), [5; N]);
     graph.edit().unwrap().node("mix").unwrap().grid(Grid::groups([0, 1, 1])).unwrap().apply().unwrap();
-    queue.replay(&graph).unwrap();
-    assert_eq!(queue.read(&y).wait().unwrap(), [5; N]);
+    assert_eq!(queue.read_after(&graph, &y), [5; N]);
 }
 
 fn indirect(subject: &Subject) {
@@ -462,31 +412,25 @@ fn indirect(subject: &Subject) {
     let mut counts = queue.array(&[0_u32, 1, 1]).unwrap();
     let edit = graph.edit().unwrap().node("mix").unwrap().parameter("a", 1_u32).unwrap();
     edit.grid(Grid::indirect(&counts, 0)).unwrap().apply().unwrap();
-    queue.replay(&graph).unwrap();
-    assert_eq!(queue.read(&y).wait().unwrap(), [2; N]);
+    assert_eq!(queue.read_after(&graph, &y), [2; N]);
     queue.upload(&[N as u32, 1, 1], &mut counts).unwrap();
-    queue.replay(&graph).unwrap();
-    assert_eq!(queue.read(&y).wait().unwrap(), [3; N]);
+    assert_eq!(queue.read_after(&graph, &y), [3; N]);
     drop(counts);
     let others: Vec<_> = (0..8).map(|_| queue.array(&[0_u32, 1, 1]).unwrap()).collect();
-    queue.replay(&graph).unwrap();
-    assert_eq!(queue.read(&y).wait().unwrap(), [4; N]);
+    assert_eq!(queue.read_after(&graph, &y), [4; N]);
     drop(others);
     graph.edit().unwrap().node("mix").unwrap().grid(Grid::threads([N])).unwrap().apply().unwrap();
-    queue.replay(&graph).unwrap();
-    assert_eq!(queue.read(&y).wait().unwrap(), [5; N]);
+    assert_eq!(queue.read_after(&graph, &y), [5; N]);
 }
 
 fn no_elements(subject: &Subject) {
     let (ctx, queue) = subject.with_queue("main");
     let saxpy = ctx.kernel::<Saxpy<u32>>().unwrap();
-    let x = queue.full([N], 1_u32).unwrap();
-    let mut y = queue.full([N], 2_u32).unwrap();
+    let [x, mut y] = [1_u32, 2].map(|value| queue.full([N], value).unwrap());
     let (mut graph, ()) =
         queue.capture(|c| c.launch(&saxpy, Grid::threads([N]), Saxpy { a: 1, x: &x, y: &mut y })).unwrap();
     let empty = x.slice(4..4).unwrap();
     let edit = graph.edit().unwrap().node("saxpy").unwrap().argument("x", &empty).unwrap();
     edit.grid(Grid::threads([0])).unwrap().apply().unwrap();
-    queue.replay(&graph).unwrap();
-    assert_eq!(queue.read(&y).wait().unwrap(), [2; N]);
+    assert_eq!(queue.read_after(&graph, &y), [2; N]);
 }

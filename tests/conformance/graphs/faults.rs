@@ -1,10 +1,10 @@
 //! R01, D03 and M10 for graphs: replays on a device that refuses submissions, is lost, or runs out of memory.
 
 use crate::common::kernels::Mix;
-use crate::common::{Case, Subject, case};
+use crate::common::{Calls, Case, Subject, assert_error, case};
 use crate::graphs::temporaries::has_returned;
 use fencepost::prelude::*;
-use fencepost::testing::{self, CpuFaults};
+use fencepost::testing::CpuFaults;
 use fencepost::{Error, ErrorDetail, Graph, Output, Replay, Result, SimulatorOptions};
 
 pub fn cases() -> Vec<Case> {
@@ -24,28 +24,25 @@ const N: usize = 64;
 /// Maximum number of attempts of a call that may be refused, but must succeed in the end.
 const PATIENCE: usize = 300;
 
-fn is_refused(error: &Error) -> bool {
+/// Returns the detail of an error, or of the error of a node.
+fn cause(error: &Error) -> &ErrorDetail {
     match error.detail() {
-        ErrorDetail::Device { message, .. } => message.contains("by `CpuFaults::refusals`"),
-        ErrorDetail::GraphNode { error, .. } => is_refused(error),
-        _ => false,
+        ErrorDetail::GraphNode { error, .. } => cause(error),
+        detail => detail,
     }
+}
+
+pub(super) fn is_refused(error: &Error) -> bool {
+    let by_faults = "by `CpuFaults::refusals`";
+    matches!(cause(error), ErrorDetail::Device { message, .. } if message.contains(by_faults))
 }
 
 fn is_lost(error: &Error) -> bool {
-    match error.detail() {
-        ErrorDetail::DeviceLost { .. } => true,
-        ErrorDetail::GraphNode { error, .. } => is_lost(error),
-        _ => false,
-    }
+    matches!(cause(error), ErrorDetail::DeviceLost { .. })
 }
 
 fn is_without_memory(error: &Error) -> bool {
-    match error.detail() {
-        ErrorDetail::OutOfMemory { .. } => true,
-        ErrorDetail::GraphNode { error, .. } => is_without_memory(error),
-        _ => false,
-    }
+    matches!(cause(error), ErrorDetail::OutOfMemory { .. })
 }
 
 /// Repeats an attempt until it is not hit by a fault. The errors of the queue and of the context are taken after each.
@@ -114,8 +111,7 @@ fn refused(subject: &Subject) {
     for seed in 0..60 {
         let cpu = SimulatorOptions::default().seed(seed).lanes(1 + seed as usize % 3);
         let faults = CpuFaults { refusals: 0.3, ..CpuFaults::default() };
-        let ctx = testing::on_cpu(cpu, faults, Policy::Ordered);
-        subject.watch(&ctx);
+        let ctx = subject.faulty(cpu, faults);
         let queues: Vec<_> = (0..3).map(|at| ctx.queue(&format!("queue {at}"))).collect();
         let of = at_last(&ctx, &queues[0], || capture(&ctx, &queues[0]));
         let mut x = at_last(&ctx, &queues[0], || {
@@ -161,23 +157,19 @@ fn failed_before(subject: &Subject) {
         assert!(matches!(error.detail(), ErrorDetail::Abandoned { .. }), "{error}");
     }
     // A queue with an error captures nothing. The graph stays usable on another queue, and on this one.
-    let error = failing.capture(|c| c.fill(&mut x, 6)).map(drop).unwrap_err();
-    assert!(matches!(error.detail(), ErrorDetail::Abandoned { .. }), "{error}");
+    assert_error!(failing.capture(|c| c.fill(&mut x, 6)), ErrorDetail::Abandoned { .. });
     assert_eq!(queue.read(&x).wait().unwrap(), [0; N]);
-    queue.replay(&graph).unwrap();
-    assert_eq!(queue.read(&x).wait().unwrap(), [5; N]);
+    assert_eq!(queue.read_after(&graph, &x), [5; N]);
     failing.take_error().unwrap();
     queue.fill(&mut x, 0).unwrap();
-    failing.replay(&graph).unwrap();
-    assert_eq!(failing.read(&x).wait().unwrap(), [5; N]);
+    assert_eq!(failing.read_after(&graph, &x), [5; N]);
 }
 
 fn lost(subject: &Subject) {
     for steps in 0..40 {
         let cpu = SimulatorOptions::default().seed(steps).lanes(1 + steps as usize % 3);
         let faults = CpuFaults { lost_after: Some(steps), ..CpuFaults::default() };
-        let ctx = testing::on_cpu(cpu, faults, Policy::Ordered);
-        subject.watch(&ctx);
+        let ctx = subject.faulty(cpu, faults);
         let queues = [ctx.queue("one"), ctx.queue("two")];
         let of = match capture(&ctx, &queues[0]) {
             Ok(of) => of,
@@ -223,9 +215,7 @@ fn lost(subject: &Subject) {
 }
 
 fn no_memory_to_capture(subject: &Subject) {
-    let cpu = SimulatorOptions::default().memory(64 << 10);
-    let ctx = testing::on_cpu(cpu, CpuFaults::default(), Policy::Ordered);
-    subject.watch(&ctx);
+    let ctx = subject.simulated(SimulatorOptions::default().memory(64 << 10));
     let queue = ctx.queue("main");
     let mut x = ctx.zeros::<u32, 1>([N]).unwrap();
     let before = ctx.pool().stats().used;
@@ -240,13 +230,11 @@ fn no_memory_to_capture(subject: &Subject) {
         assert!(is_without_memory(&error), "{error}");
         has_returned(&ctx, before);
         // The memory of the failed capture is available for the next one.
-        let (graph, own) = queue
-            .capture(|c| {
-                let own = c.full([10_000], round)?;
-                c.copy(&own.slice(0..N)?, &mut x)?;
-                Ok(own)
-            })
-            .unwrap();
+        let (graph, own) = queue.graph_of(|c| {
+            let own = c.full([10_000], round)?;
+            c.copy(&own.slice(0..N)?, &mut x)?;
+            Ok(own)
+        });
         queue.replay(&graph).unwrap();
         drop(own);
         assert_eq!(queue.read(&x).wait().unwrap(), [round; N]);
@@ -257,9 +245,7 @@ fn no_memory_to_capture(subject: &Subject) {
 fn no_memory_to_replay(subject: &Subject) {
     let mut outcomes = [0, 0];
     for memory in (1..40).map(|at| at * 512) {
-        let cpu = SimulatorOptions::default().memory(memory).seed(memory);
-        let ctx = testing::on_cpu(cpu, CpuFaults::default(), Policy::Ordered);
-        subject.watch(&ctx);
+        let ctx = subject.simulated(SimulatorOptions::default().memory(memory).seed(memory));
         let queue = ctx.queue("main");
         let of = match capture(&ctx, &queue) {
             Ok(of) => of,

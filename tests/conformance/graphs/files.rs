@@ -3,7 +3,7 @@
 use crate::common::full::full;
 use crate::common::kernels::{Mix, Saxpy};
 use crate::common::partners::partners;
-use crate::common::{Case, Subject, case};
+use crate::common::{Calls, Case, Subject, assert_error, case};
 use fencepost::algorithms::prelude::*;
 use fencepost::graph::{Contents, LoadOptions};
 use fencepost::prelude::*;
@@ -28,7 +28,6 @@ const N: usize = 256;
 
 /// Returns a graph with two queues; all its arrays are made in the capture.
 fn own_memory(ctx: &Context, queue: &CommandQueue) -> Graph {
-    let mix = ctx.kernel::<Mix>().unwrap();
     let saxpy = ctx.kernel::<Saxpy<'_, u32>>().unwrap();
     let numbers: Vec<u32> = (0..N as u32).collect();
     let captured = queue.capture(|c| {
@@ -37,7 +36,7 @@ fn own_memory(ctx: &Context, queue: &CommandQueue) -> Graph {
         let mut z = c.zeros::<u32, 1>([N])?;
         let side = c.fork("side");
         side.launch(&saxpy, Grid::threads([N]), Saxpy { a: 3, x: &x, y: &mut z })?;
-        c.launch(&mix, Grid::threads([N]), Mix { a: 2, b: 1, x: &x, y: &mut y })?;
+        c.mix(2, 1, &x, &mut y)?;
         c.label_node("mixed")?;
         c.wait_for(&side)?;
         c.copy_region(&z, region![0..102; 3], &mut y, region![7..41])?;
@@ -208,16 +207,12 @@ fn stable(subject: &Subject) {
 }
 
 fn outside(subject: &Subject) {
-    let (ctx, queue) = subject.with_queue("main");
-    let mix = ctx.kernel::<Mix>().unwrap();
-    let x = queue.full([N], 3_u32).unwrap();
-    let mut sum = queue.full([N], 1_u32).unwrap();
-    let (graph, _) = queue
-        .capture(|c| {
-            c.launch(&mix, Grid::threads([N]), Mix { a: 2, b: 0, x: &x, y: &mut sum })?;
-            c.read_as("sum", &sum)
-        })
-        .unwrap();
+    let queue = subject.ctx().queue("main");
+    let [x, mut sum] = [3_u32, 1].map(|value| queue.full([N], value).unwrap());
+    let (graph, _) = queue.graph_of(|c| {
+        c.mix(2, 0, &x, &mut sum)?;
+        c.read_as("sum", &sum)
+    });
     let error = graph.to_bytes().unwrap_err();
     let ErrorDetail::NotSavable { node, reason, .. } = error.detail() else { panic!("{error}") };
     assert_eq!(node, "mix");
@@ -227,8 +222,7 @@ fn outside(subject: &Subject) {
     // The file contains the bytes after the replay, and the loaded graph has its own array.
     let once = Mix::of(2, 0, 3, 1);
     let twice = Mix::of(2, 0, 3, once);
-    queue.replay(&graph).unwrap();
-    assert_eq!(queue.read(&sum).wait().unwrap(), [twice; N]);
+    assert_eq!(queue.read_after(&graph, &sum), [twice; N]);
     // The first partner is at the subject's own place, which has replayed the graph.
     for (name, partner) in partners(subject, Policy::Ordered).into_iter().skip(usize::from(!full())) {
         let loaded = Graph::from_bytes(&partner, &bytes).unwrap();
@@ -237,8 +231,7 @@ fn outside(subject: &Subject) {
         let mut expected = once;
         for _ in 0..3 {
             expected = Mix::of(2, 0, 3, expected);
-            let run = queue.replay(&loaded).unwrap();
-            assert_eq!(run.read(&output).unwrap().wait().unwrap(), vec![expected; N], "{name}");
+            assert_eq!(queue.output_of(&loaded, &output), vec![expected; N], "{name}");
         }
     }
     assert_eq!(queue.read(&sum).wait().unwrap(), [twice; N], "the array of the program is unchanged");
@@ -246,21 +239,18 @@ fn outside(subject: &Subject) {
 
 fn inputs(subject: &Subject) {
     let (ctx, queue) = subject.with_queue("main");
-    let mix = ctx.kernel::<Mix>().unwrap();
     let x = queue.full([N], 3_u32).unwrap();
     let mut y = ctx.zeros::<u32, 1>([2 * N]).unwrap();
     let unused = ctx.zeros::<f32, 2>([2, 3]).unwrap();
-    let (graph, ()) = queue
-        .capture(|c| {
-            let x = c.input("x", &x)?;
-            // The second half of an array is an input.
-            let mut half = c.input("y", &y.slice(N..2 * N)?)?;
-            let gain = c.value("gain", 2_u32)?;
-            c.input("unused", &unused)?;
-            c.launch(&mix, Grid::threads([N]), Mix { a: 0, b: 1, x: &x, y: &mut half })?;
-            c.parameter("a", &gain)
-        })
-        .unwrap();
+    let (graph, ()) = queue.graph_of(|c| {
+        let x = c.input("x", &x)?;
+        // The second half of an array is an input.
+        let mut half = c.input("y", &y.slice(N..2 * N)?)?;
+        let gain = c.value("gain", 2_u32)?;
+        c.input("unused", &unused)?;
+        c.mix(0, 1, &x, &mut half)?;
+        c.parameter("a", &gain)
+    });
     queue.fill(&mut y, 1).unwrap();
     let bytes = graph.to_bytes().unwrap();
     // The first partner is at the subject's own place, which has replayed the graph.
@@ -268,10 +258,8 @@ fn inputs(subject: &Subject) {
         let loaded = Graph::from_bytes(&partner, &bytes).unwrap();
         assert_eq!(loaded.to_bytes().unwrap(), bytes, "{name}");
         let queue = partner.queue("loaded");
-        let x = queue.full([N], 10_u32).unwrap();
-        let y = queue.full([N], 4_u32).unwrap();
-        let error = queue.replay(&loaded).unwrap_err();
-        assert!(matches!(error.detail(), ErrorDetail::Unbound { input, .. } if input == "x"), "{error}");
+        let [x, y] = [10_u32, 4].map(|value| queue.full([N], value).unwrap());
+        assert_error!(queue.replay(&loaded), ErrorDetail::Unbound { input, .. } if input == "x");
         let error = queue.replay(&loaded.with().input("x", &x).unwrap()).unwrap_err();
         assert!(matches!(error.detail(), ErrorDetail::Unbound { input, .. } if input == "y"), "{error}");
         let error = loaded.with().input("x", &partner.zeros::<f32, 1>([N]).unwrap()).unwrap_err();
@@ -335,8 +323,7 @@ fn damaged(subject: &Subject) {
     let (ctx, queue) = subject.with_queue("main");
     let bytes = own_memory(&ctx, &queue).to_bytes().unwrap();
     let refused = |bytes: &[u8]| {
-        let error = Graph::from_bytes(&ctx, bytes).unwrap_err();
-        assert!(matches!(error.detail(), ErrorDetail::GraphFile { .. }), "{error}");
+        assert_error!(Graph::from_bytes(&ctx, bytes), ErrorDetail::GraphFile { .. });
     };
     for at in (0..bytes.len()).step_by(97) {
         let mut damaged = bytes.clone();

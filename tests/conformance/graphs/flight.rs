@@ -1,7 +1,7 @@
 //! G04 and G10: replays in flight, with other commands, on several queues and threads.
 
 use crate::common::kernels::Mix;
-use crate::common::{Case, Subject, case};
+use crate::common::{Calls, Case, Subject, case};
 use crate::graphs::temporaries::has_returned;
 use fencepost::prelude::*;
 use fencepost::{Graph, Priority, QueueOptions};
@@ -28,36 +28,33 @@ pub fn cases() -> Vec<Case> {
 const N: usize = 64;
 
 /// Returns a graph that computes `y = 3 * y + 1` through its own memory.
-fn step(ctx: &Context, queue: &CommandQueue, y: &DeviceArray<u32>) -> Graph {
-    let mix = ctx.kernel::<Mix>().unwrap();
+fn step(queue: &CommandQueue, y: &DeviceArray<u32>) -> Graph {
     let captured = queue.capture(|c| {
         let mut own = c.zeros::<u32, 1>([N])?;
         c.copy(y, &mut own)?;
         let one = c.full([N], 1_u32)?;
-        c.launch(&mix, Grid::threads([N]), Mix { a: 3, b: 0, x: &one, y: &mut own })?;
+        c.mix(3, 0, &one, &mut own)?;
         c.copy(&own, &mut y.clone())
     });
     captured.unwrap().0
 }
 
-fn stepped(y: u32) -> u32 {
+pub(super) fn stepped(y: u32) -> u32 {
     y.wrapping_mul(3).wrapping_add(1)
 }
 
 fn interleaved(subject: &Subject) {
     let (ctx, queue) = subject.with_queue("main");
     let other = ctx.queue("other");
-    let mix = ctx.kernel::<Mix>().unwrap();
     let two = ctx.full([N], 2_u32).unwrap();
     let y = ctx.zeros::<u32, 1>([N]).unwrap();
-    let graph = step(&ctx, &queue, &y);
+    let graph = step(&queue, &y);
     let mut right = 0;
     for round in 0..20 {
         let on = if round % 3 == 0 { &other } else { &queue };
         on.replay(&graph).unwrap();
-        let eager = Mix { a: 5, b: round, x: &two, y: &mut y.clone() };
         let on = if round % 2 == 0 { &other } else { &queue };
-        on.launch(&mix, Grid::threads([N]), eager).unwrap();
+        on.mix(5, round, &two, &mut y.clone()).unwrap();
         right = Mix::of(5, round, 2, stepped(right));
         if round % 5 == 4 {
             assert_eq!(other.read(&y).wait().unwrap(), [right; N]);
@@ -70,7 +67,7 @@ fn eight_threads(subject: &Subject) {
     let ctx = subject.ctx();
     let main = ctx.queue("main");
     let y = ctx.zeros::<u32, 1>([N]).unwrap();
-    let graph = step(&ctx, &main, &y);
+    let graph = step(&main, &y);
     let queues: Vec<_> = (0..4).map(|at| ctx.queue(&format!("queue {at}"))).collect();
     thread::scope(|scope| {
         for at in 0..8 {
@@ -97,13 +94,11 @@ fn eight_threads(subject: &Subject) {
 fn held(subject: &Subject) {
     let (ctx, queue) = subject.with_queue("held");
     let free = ctx.queue("free");
-    let y = ctx.zeros::<u32, 1>([N]).unwrap();
-    let z = ctx.zeros::<u32, 1>([N]).unwrap();
-    let held = step(&ctx, &queue, &y);
-    let other = step(&ctx, &queue, &z);
+    let [y, z] = [(); 2].map(|()| ctx.zeros::<u32, 1>([N]).unwrap());
+    let held = step(&queue, &y);
+    let other = step(&queue, &z);
     queue.finish().wait().unwrap();
-    let gate = ctx.user_event("gate");
-    queue.wait_for(&gate.event()).unwrap();
+    let gate = queue.hold();
     let runs: Vec<_> = (0..3).map(|_| queue.replay(&held).unwrap()).collect();
     // Another graph runs meanwhile.
     free.replay(&other).unwrap().wait().unwrap();
@@ -117,7 +112,7 @@ fn held(subject: &Subject) {
 fn callbacks(subject: &Subject) {
     let (ctx, queue) = subject.with_queue("main");
     let y = ctx.zeros::<u32, 1>([N]).unwrap();
-    let graph = step(&ctx, &queue, &y);
+    let graph = step(&queue, &y);
     let (sender, receiver) = channel();
     let mut runs = Vec::new();
     for round in 0..5 {
@@ -128,10 +123,7 @@ fn callbacks(subject: &Subject) {
         runs.push(run);
     }
     queue.finish().wait().unwrap();
-    assert_eq!(
-        receiver.try_iter().collect::<Vec<_>>(),
-        (0..5).map(|round| (round, true)).collect::<Vec<_>>()
-    );
+    assert!(receiver.try_iter().eq((0..5).map(|round| (round, true))));
     assert_eq!(queue.read(&y).wait().unwrap(), [(0..5).fold(0, |y, _| stepped(y)); N]);
 }
 
@@ -140,7 +132,7 @@ fn priorities(subject: &Subject) {
     let make = |priority| ctx.queue_with(QueueOptions::default().priority(priority));
     let queues = [Priority::Low, Priority::Normal, Priority::High].map(make);
     let y = ctx.zeros::<u32, 1>([N]).unwrap();
-    let graph = step(&ctx, &queues[0], &y);
+    let graph = step(&queues[0], &y);
     (0..30).for_each(|at| drop(queues[at % 3].replay(&graph).unwrap()));
     assert_eq!(queues[2].read(&y).wait().unwrap(), [(0..30).fold(0, |y, _| stepped(y)); N]);
 }
@@ -178,7 +170,7 @@ fn two_graphs(subject: &Subject) {
     let queues = [ctx.queue("one"), ctx.queue("two")];
     let arrays: [DeviceArray<u32>; 2] = [ctx.zeros([N]).unwrap(), ctx.zeros([N]).unwrap()];
     ctx.synchronize().wait().unwrap();
-    let graphs: Vec<_> = queues.iter().zip(&arrays).map(|(queue, array)| step(&ctx, queue, array)).collect();
+    let graphs: Vec<_> = queues.iter().zip(&arrays).map(|(queue, array)| step(queue, array)).collect();
     for at in 0..40 {
         queues[at % 2].replay(&graphs[at % 2]).unwrap();
     }
@@ -190,7 +182,7 @@ fn two_graphs(subject: &Subject) {
 fn dropped_queue(subject: &Subject) {
     let ctx = subject.ctx();
     let y = ctx.zeros::<u32, 1>([N]).unwrap();
-    let graph = step(&ctx, &ctx.queue("capturing"), &y);
+    let graph = step(&ctx.queue("capturing"), &y);
     let runs: Vec<_> = (0..5).map(|at| ctx.queue(&format!("queue {at}")).replay(&graph).unwrap()).collect();
     runs.iter().for_each(|run| run.wait().unwrap());
     assert_eq!(ctx.to_vec(&y).unwrap(), [(0..5).fold(0, |y, _| stepped(y)); N]);
@@ -199,12 +191,10 @@ fn dropped_queue(subject: &Subject) {
 fn awaited(subject: &Subject) {
     let (ctx, queue) = subject.with_queue("main");
     let y = ctx.zeros::<u32, 1>([N]).unwrap();
-    let (graph, shown) = queue
-        .capture(|c| {
-            c.fill(&mut y.clone(), 4)?;
-            c.read_as("y", &y)
-        })
-        .unwrap();
+    let (graph, shown) = queue.graph_of(|c| {
+        c.fill(&mut y.clone(), 4)?;
+        c.read_as("y", &y)
+    });
     pollster::block_on(async {
         let run = queue.replay(&graph).unwrap();
         run.event().clone().await.unwrap();
@@ -218,22 +208,20 @@ fn dropped_during_a_capture(subject: &Subject) {
     let (ctx, queue) = subject.with_queue("main");
     let other = ctx.queue("other");
     let y = ctx.zeros::<u32, 1>([N]).unwrap();
-    let first = step(&ctx, &queue, &y);
-    let in_flight = step(&ctx, &queue, &y);
+    let first = step(&queue, &y);
+    let in_flight = step(&queue, &y);
     let run = other.replay(&in_flight).unwrap();
-    let (second, ()) = queue
-        .capture(|c| {
-            let mut own = c.zeros::<u32, 1>([N])?;
-            drop(first);
-            drop(in_flight);
-            // Arrays made now may get the memory of the dropped graphs.
-            let more: Vec<_> = (0..4).map(|value| other.full([N], value).unwrap()).collect();
-            c.copy(&y, &mut own)?;
-            drop(more);
-            c.copy(&own, &mut y.clone())?;
-            c.fill(&mut y.slice(0..1)?, 9)
-        })
-        .unwrap();
+    let (second, ()) = queue.graph_of(|c| {
+        let mut own = c.zeros::<u32, 1>([N])?;
+        drop(first);
+        drop(in_flight);
+        // Arrays made now may get the memory of the dropped graphs.
+        let more: Vec<_> = (0..4).map(|value| other.full([N], value).unwrap()).collect();
+        c.copy(&y, &mut own)?;
+        drop(more);
+        c.copy(&own, &mut y.clone())?;
+        c.fill(&mut y.slice(0..1)?, 9)
+    });
     run.wait().unwrap();
     queue.replay(&second).unwrap();
     let found = queue.read(&y).wait().unwrap();
@@ -248,14 +236,12 @@ fn dropped_in_any_order(subject: &Subject) {
     let orders = (0..256).map(|n| [n & 3, n >> 2 & 3, n >> 4 & 3, n >> 6 & 3]);
     for order in orders.filter(|order| (0..4).all(|at| order.contains(&at))) {
         let x = queue.full([N], 5_u32).unwrap();
-        let (graph, (own, shown)) = queue
-            .capture(|c| {
-                let mut own = c.zeros::<u32, 1>([N])?;
-                c.copy(&x, &mut own)?;
-                let shown = c.read_as("own", &own)?;
-                Ok((own, shown))
-            })
-            .unwrap();
+        let (graph, (own, shown)) = queue.graph_of(|c| {
+            let mut own = c.zeros::<u32, 1>([N])?;
+            c.copy(&x, &mut own)?;
+            let shown = c.read_as("own", &own)?;
+            Ok((own, shown))
+        });
         let run = queue.replay(&graph).unwrap();
         let pending = run.read(&shown).unwrap();
         let mut handles: [Option<Box<dyn std::any::Any>>; 4] =

@@ -1,6 +1,6 @@
 //! G04: host callbacks in several replays of one graph.
 
-use crate::common::{Case, Subject, case};
+use crate::common::{Calls, Case, Subject, case};
 use fencepost::prelude::*;
 use fencepost::{Graph, SimulatorOptions};
 use std::sync::{Arc, Mutex};
@@ -31,54 +31,41 @@ fn captured(queue: &CommandQueue, calls: &Arc<Mutex<u32>>, flushed: &Flushed) ->
     queue.capture(|c| c.host(function)).unwrap().0
 }
 
-/// Returns a context in which a flush runs the pending host callbacks.
-fn without_threads(subject: &Subject) -> Context {
-    let ctx = Context::simulated(SimulatorOptions::default().threads(false));
-    subject.watch(&ctx);
-    ctx
+/// Replays a graph on a queue, and another on a second one, which the callback of the first replay flushes.
+fn take_turns(subject: &Subject, graphs: impl FnOnce(&CommandQueue, Graph) -> [Graph; 2]) {
+    // A flush runs the pending host callbacks.
+    let ctx = subject.simulated(SimulatorOptions::default().threads(false));
+    let [one, two] = ["one", "two"].map(|label| ctx.queue(label));
+    let calls = Arc::default();
+    let flushed = Flushed::default();
+    let graphs = graphs(&one, captured(&one, &calls, &flushed));
+    *flushed.lock().unwrap() = Some(two.clone());
+    let runs = [one.replay(&graphs[0]).unwrap(), two.replay(&graphs[1]).unwrap()];
+    runs[0].wait().unwrap();
+    *flushed.lock().unwrap() = None;
+    runs[1].wait().unwrap();
+    assert_eq!(*calls.lock().unwrap(), 2);
 }
 
 fn flushes(subject: &Subject) {
-    let ctx = without_threads(subject);
-    let one = ctx.queue("one");
-    let two = ctx.queue("two");
-    let calls = Arc::default();
-    let flushed = Flushed::default();
-    let graph = captured(&one, &calls, &flushed);
-    *flushed.lock().unwrap() = Some(two.clone());
-    let runs = [one.replay(&graph).unwrap(), two.replay(&graph).unwrap()];
-    runs[0].wait().unwrap();
-    *flushed.lock().unwrap() = None;
-    runs[1].wait().unwrap();
-    assert_eq!(*calls.lock().unwrap(), 2);
+    take_turns(subject, |_, graph| [graph.clone(), graph]);
 }
 
 fn inside_graphs(subject: &Subject) {
-    let ctx = without_threads(subject);
-    let one = ctx.queue("one");
-    let two = ctx.queue("two");
-    let calls = Arc::default();
-    let flushed = Flushed::default();
-    let child = captured(&one, &calls, &flushed);
-    let parents = [0, 1].map(|_| one.capture(|c| c.replay(&child).map(drop)).unwrap().0);
-    *flushed.lock().unwrap() = Some(two.clone());
-    let runs = [one.replay(&parents[0]).unwrap(), two.replay(&parents[1]).unwrap()];
-    runs[0].wait().unwrap();
-    *flushed.lock().unwrap() = None;
-    runs[1].wait().unwrap();
-    assert_eq!(*calls.lock().unwrap(), 2);
+    take_turns(subject, |queue, child| {
+        [0, 1].map(|_| queue.capture(|c| c.replay(&child).map(drop)).unwrap().0)
+    });
 }
 
 /// An event holds back the first replay, and the caller waits for the second one first.
 fn in_order(subject: &Subject) {
     let ctx = subject.ctx_with(Policy::Unchecked);
     let queues = [ctx.queue("one"), ctx.queue("two"), ctx.queue("three")];
-    let gate = ctx.user_event("gate");
     let calls = Arc::new(Mutex::new(0));
     let counted = calls.clone();
     let function = move || *counted.lock().unwrap() += 1;
     let (graph, ()) = queues[0].capture(|c| c.host(function)).unwrap();
-    queues[0].wait_for(&gate.event()).unwrap();
+    let gate = queues[0].hold();
     let first = queues[0].replay(&graph).unwrap();
     let later = [queues[1].replay(&graph).unwrap(), queues[2].replay(&graph).unwrap()];
     assert!(!later[1].event().is_complete().unwrap() && *calls.lock().unwrap() == 0);

@@ -1,6 +1,6 @@
 //! G05: named values as arguments of launches that are checked at run time.
 
-use crate::common::{Case, Subject, case};
+use crate::common::{Calls, Case, Subject, assert_error, assert_says, case};
 use crate::graphs::verbs::mixed as mixed_kernel;
 use fencepost::graph::GraphValue;
 use fencepost::prelude::*;
@@ -21,14 +21,12 @@ fn by_name_and_position(subject: &Subject) {
     let mixed = mixed_kernel(&ctx);
     let x = queue.full([N], 2_u32).unwrap();
     let mut y = ctx.zeros::<u32, 1>([N]).unwrap();
-    let (graph, ()) = queue
-        .capture(|c| {
-            let a = c.value("a", 3_u32)?;
-            let b = c.value("b", 1_u32)?;
-            c.launch_dyn(&mixed, Grid::threads([N]), args![b = &b, a = &a, x = &x, y = &mut y])?;
-            c.launch_dyn(&mixed, Grid::threads([N]), args![&a, 10_u32, &x, &mut y])
-        })
-        .unwrap();
+    let (graph, ()) = queue.graph_of(|c| {
+        let a = c.value("a", 3_u32)?;
+        let b = c.value("b", 1_u32)?;
+        c.launch_dyn(&mixed, Grid::threads([N]), args![b = &b, a = &a, x = &x, y = &mut y])?;
+        c.launch_dyn(&mixed, Grid::threads([N]), args![&a, 10_u32, &x, &mut y])
+    });
     // Eager launches are the reference.
     let expected = |a: u32, b: u32| {
         let mut y = ctx.zeros::<u32, 1>([N]).unwrap();
@@ -44,31 +42,27 @@ fn by_name_and_position(subject: &Subject) {
         (graph.with(), 3, 1),
     ] {
         queue.fill(&mut clear, 0).unwrap();
-        queue.replay(&bound).unwrap();
-        assert_eq!(queue.read(&y).wait().unwrap(), expected(a, b), "{a} {b}");
+        assert_eq!(queue.read_after(&bound, &y), expected(a, b), "{a} {b}");
     }
 }
 
 fn in_a_body(subject: &Subject) {
     let (ctx, queue) = subject.with_queue("main");
     let mixed = mixed_kernel(&ctx);
-    let (graph, _) = queue
-        .capture(|c| {
-            let b = c.value("b", 1_u32)?;
-            let x = c.zeros::<u32, 1>([N])?;
-            let mut y = c.zeros::<u32, 1>([N])?;
-            let count = c.array(&[3_u32])?;
-            c.repeat(&count, Bound::AtMost(4), |body| {
-                body.launch_dyn(&mixed, Grid::threads([N]), args![a = 1_u32, b = &b, x = &x, y = &mut y])
-            })?;
-            c.read_as("y", &y)
-        })
-        .unwrap();
+    let (graph, _) = queue.graph_of(|c| {
+        let b = c.value("b", 1_u32)?;
+        let x = c.zeros::<u32, 1>([N])?;
+        let mut y = c.zeros::<u32, 1>([N])?;
+        let count = c.array(&[3_u32])?;
+        c.repeat(&count, Bound::AtMost(4), |body| {
+            body.launch_dyn(&mixed, Grid::threads([N]), args![a = 1_u32, b = &b, x = &x, y = &mut y])
+        })?;
+        c.read_as("y", &y)
+    });
     for graph in [Graph::from_bytes(&ctx, &graph.to_bytes().unwrap()).unwrap(), graph] {
         let y = graph.output::<u32>("y").unwrap();
         for b in [1, 4, 1] {
-            let run = queue.replay(&graph.with().value("b", b).unwrap()).unwrap();
-            assert_eq!(run.read(&y).unwrap().wait().unwrap(), [3 * b; N]);
+            assert_eq!(queue.output_of(&graph.with().value("b", b).unwrap(), &y), [3 * b; N]);
         }
     }
 }
@@ -82,11 +76,9 @@ fn outside(subject: &Subject) {
     let mut launch = |queue: &CommandQueue| {
         queue.launch_dyn(&mixed, Grid::threads([N]), args![a = &gain, b = 0_u32, x = &x, y = &mut y])
     };
-    let error = launch(&queue).unwrap_err();
-    assert!(matches!(error.detail(), ErrorDetail::Graph { .. }), "{error}");
+    let error = assert_error!(launch(&queue), ErrorDetail::Graph { .. });
     assert!(error.to_string().contains("value `gain` is a value of a graph"), "{error}");
-    let error = queue.capture(|c| launch(c)).unwrap_err();
-    assert!(error.to_string().contains("value `gain` belongs to another capture"), "{error}");
+    assert_says(queue.capture(|c| launch(c)), "value `gain` belongs to another capture");
     let error = queue
         .capture(|c| {
             let half = c.value("half", 0.5_f32)?;
@@ -96,18 +88,7 @@ fn outside(subject: &Subject) {
     assert!(matches!(error.detail(), ErrorDetail::Kernel(_)), "{error}");
     assert!(error.to_string().contains("argument `a`") && error.to_string().contains("f32"), "{error}");
     assert_eq!(queue.read(&y).wait().unwrap(), [0; N], "nothing was launched");
-    launch_plain(&queue, &mixed, &x, &y);
-}
-
-/// Launches with the value's number, so the queue and the kernel work after the errors.
-fn launch_plain(
-    queue: &CommandQueue,
-    mixed: &fencepost::DynKernel,
-    x: &DeviceArray<u32>,
-    y: &DeviceArray<u32>,
-) {
-    queue
-        .launch_dyn(mixed, Grid::threads([N]), args![a = 0_u32, b = 6_u32, x = x, y = &mut y.clone()])
-        .unwrap();
-    assert_eq!(queue.read(y).wait().unwrap(), [8; N]);
+    // The queue and the kernel work after the errors.
+    queue.launch_dyn(&mixed, Grid::threads([N]), args![a = 0_u32, b = 6_u32, x = &x, y = &mut y]).unwrap();
+    assert_eq!(queue.read(&y).wait().unwrap(), [8; N]);
 }

@@ -2,7 +2,7 @@
 //! a missing barrier before such launches changes no result, but the validation layer reports it.
 
 use crate::common::kernels::Mix;
-use crate::common::{Case, Subject, case};
+use crate::common::{Calls, Case, Subject, case};
 use crate::graphs::temporaries::has_returned;
 use fencepost::graph::ReplayForm;
 use fencepost::prelude::*;
@@ -40,36 +40,37 @@ fn open(subject: &Subject, native_from: usize) -> (Context, CommandQueue) {
 struct Chain {
     arrays: [DeviceArray<u32>; 3],
     graph: Graph,
-    mix: fencepost::Kernel<Mix<'static>>,
+    /// Value of each element of the arrays, as the calls so far make it.
+    values: [u32; 3],
 }
 
 const LAUNCHES: usize = 24;
 
 impl Chain {
-    fn new(ctx: &Context, queue: &CommandQueue) -> Self {
-        let mix = ctx.kernel::<Mix>().unwrap();
-        let mut arrays = [1_u32, 2, 3].map(|value| queue.full([N], value).unwrap());
-        let (graph, ()) = queue
-            .capture(|c| {
-                for at in 0..LAUNCHES {
-                    let (x, y) = neighbours(&mut arrays, at);
-                    c.launch(&mix, Grid::threads([N]), Mix { a: 3, b: at as u32, x, y })?;
-                }
-                Ok(())
-            })
-            .unwrap();
-        Self { arrays, graph, mix }
+    fn new(queue: &CommandQueue) -> Self {
+        let values = [1, 2, 3];
+        let mut arrays = values.map(|value| queue.full([N], value).unwrap());
+        let (graph, ()) = queue.graph_of(|c| {
+            for at in 0..LAUNCHES {
+                let (x, y) = neighbours(&mut arrays, at);
+                c.mix(3, at as u32, x, y)?;
+            }
+            Ok(())
+        });
+        Self { arrays, graph, values }
     }
 
-    /// Computes the effect of a replay on each element, on plain values.
-    fn replay(values: &mut [u32; 3]) {
+    /// Replays the graph, and computes its effect on plain values.
+    fn replay(&mut self, queue: &CommandQueue) {
+        queue.replay(&self.graph).unwrap();
+        let values = &mut self.values;
         for at in 0..LAUNCHES {
             values[(at + 1) % 3] = Mix::of(3, at as u32, values[at % 3], values[(at + 1) % 3]);
         }
     }
 
-    fn check(&self, queue: &CommandQueue, values: [u32; 3]) {
-        for (array, value) in self.arrays.iter().zip(values) {
+    fn check(&self, queue: &CommandQueue) {
+        for (array, value) in self.arrays.iter().zip(self.values) {
             assert_eq!(queue.read(array).wait().unwrap(), [value; N]);
         }
     }
@@ -86,21 +87,17 @@ fn neighbours(arrays: &mut [DeviceArray<u32>; 3], at: usize) -> (&DeviceArray<u3
 }
 
 fn same_results(subject: &Subject) {
-    let mut values = [1, 2, 3];
-    (0..100).for_each(|_| Chain::replay(&mut values));
     for native_from in [1, usize::MAX] {
-        let (ctx, queue) = open(subject, native_from);
-        let chain = Chain::new(&ctx, &queue);
-        for _ in 0..100 {
-            queue.replay(&chain.graph).unwrap();
-        }
-        chain.check(&queue, values);
+        let (_ctx, queue) = open(subject, native_from);
+        let mut chain = Chain::new(&queue);
+        (0..100).for_each(|_| chain.replay(&queue));
+        chain.check(&queue);
     }
 }
 
 fn second_is_native(subject: &Subject) {
     let (ctx, queue) = open(subject, 1);
-    let chain = Chain::new(&ctx, &queue);
+    let chain = Chain::new(&queue);
     let form = chain.graph.statistics().replay;
     let mut counts = Vec::new();
     for _ in 0..4 {
@@ -115,7 +112,7 @@ fn second_is_native(subject: &Subject) {
     assert_eq!(counts, if is_direct { [0, 1, 2, 3] } else { [0; 4] }, "{form}");
     // A graph below the limit is recorded at each replay.
     let (ctx, queue) = open(subject, LAUNCHES + 1);
-    let chain = Chain::new(&ctx, &queue);
+    let chain = Chain::new(&queue);
     (0..4).for_each(|_| drop(queue.replay(&chain.graph).unwrap()));
     queue.finish().wait().unwrap();
     assert!(matches!(chain.graph.statistics().replay, ReplayForm::Encoded { .. }));
@@ -126,25 +123,21 @@ fn second_is_native(subject: &Subject) {
 /// without it.
 fn values(subject: &Subject) {
     let (ctx, queue) = open(subject, LAUNCHES);
-    let mix = ctx.kernel::<Mix>().unwrap();
-    let x = queue.full([N], 1_u32).unwrap();
-    let y = queue.full([N], 0_u32).unwrap();
+    let [x, y] = [1_u32, 0].map(|value| queue.full([N], value).unwrap());
     let runs =
         [(true, 3), (false, LAUNCHES), (true, 1), (false, 2), (true, 2), (false, LAUNCHES + 1), (true, 1)];
-    let (graph, ()) = queue
-        .capture(|c| {
-            let k = c.value("k", 1_u32)?;
-            for (holds, launches) in runs {
-                for b in 0..launches as u32 {
-                    c.launch(&mix, Grid::threads([N]), Mix { a: 3, b, x: &x, y: &mut y.clone() })?;
-                    if holds {
-                        c.parameter("a", &k)?;
-                    }
+    let (graph, ()) = queue.graph_of(|c| {
+        let k = c.value("k", 1_u32)?;
+        for (holds, launches) in runs {
+            for b in 0..launches as u32 {
+                c.mix(3, b, &x, &mut y.clone())?;
+                if holds {
+                    c.parameter("a", &k)?;
                 }
             }
-            Ok(())
-        })
-        .unwrap();
+        }
+        Ok(())
+    });
     let form = graph.statistics().replay;
     let mut expected = 0;
     for k in 0..8 {
@@ -170,22 +163,14 @@ fn values(subject: &Subject) {
 /// Counts the launches of a graph that are recorded once: those before a loop, but none in its body.
 fn form_of_a_loop(subject: &Subject) {
     let (ctx, queue) = open(subject, LAUNCHES);
-    let mix = ctx.kernel::<Mix>().unwrap();
-    let x = ctx.zeros::<u32, 1>([N]).unwrap();
-    let y = ctx.zeros::<u32, 1>([N]).unwrap();
-    let launch = |c: &Capture, times: usize| {
-        (0..times).try_for_each(|_| {
-            c.launch(&mix, Grid::threads([N]), Mix { a: 1, b: 1, x: &x, y: &mut y.clone() })
-        })
-    };
+    let [x, y] = [(); 2].map(|()| ctx.zeros::<u32, 1>([N]).unwrap());
+    let launch = |c: &Capture, times: usize| (0..times).try_for_each(|_| c.mix(1, 1, &x, &mut y.clone()));
     let go = ctx.full([1], 1_u32).unwrap();
     let body = |b: &Capture| launch(b, LAUNCHES);
-    let (graph, _) = queue
-        .capture(|c| {
-            launch(c, LAUNCHES)?;
-            c.while_(&go, Bound::AtMost(3), body)
-        })
-        .unwrap();
+    let (graph, _) = queue.graph_of(|c| {
+        launch(c, LAUNCHES)?;
+        c.while_(&go, Bound::AtMost(3), body)
+    });
     let (alone, _) = queue.capture(|c| c.while_(&go, Bound::AtMost(3), body)).unwrap();
     let statistics = graph.statistics();
     let gates = 4;
@@ -207,16 +192,16 @@ fn form_of_a_loop(subject: &Subject) {
 }
 
 fn between_eager_commands(subject: &Subject) {
-    let (ctx, queue) = open(subject, 1);
-    let mut chain = Chain::new(&ctx, &queue);
+    let (_ctx, queue) = open(subject, 1);
+    let mut chain = Chain::new(&queue);
     let mut after = queue.full([N], 0_u32).unwrap();
-    let mut values = [1, 2, 3];
     let mut result = 0;
     for round in 0..20_u32 {
         // A launch, a copy and a fill write arrays that the replay reads; a launch and a copy read arrays that it
         // wrote.
         let [one, two, three] = &mut chain.arrays;
-        queue.launch(&chain.mix, Grid::threads([N]), Mix { a: 5, b: round, x: two, y: one }).unwrap();
+        let values = &mut chain.values;
+        queue.mix(5, round, two, one).unwrap();
         values[0] = Mix::of(5, round, values[1], values[0]);
         queue.copy(one, two).unwrap();
         values[1] = values[0];
@@ -224,92 +209,74 @@ fn between_eager_commands(subject: &Subject) {
             queue.fill(three, round).unwrap();
             values[2] = round;
         }
-        queue.replay(&chain.graph).unwrap();
-        Chain::replay(&mut values);
-        let args = Mix { a: 7, b: 1, x: &chain.arrays[0], y: &mut after };
-        queue.launch(&chain.mix, Grid::threads([N]), args).unwrap();
-        result = Mix::of(7, 1, values[0], result);
-        queue.replay(&chain.graph).unwrap();
-        Chain::replay(&mut values);
+        chain.replay(&queue);
+        queue.mix(7, 1, &chain.arrays[0], &mut after).unwrap();
+        result = Mix::of(7, 1, chain.values[0], result);
+        chain.replay(&queue);
         queue.upload(&[round; N], &mut chain.arrays[2]).unwrap();
-        values[2] = round;
+        chain.values[2] = round;
     }
-    chain.check(&queue, values);
+    chain.check(&queue);
     assert_eq!(queue.read(&after).wait().unwrap(), [result; N]);
 }
 
 fn two_in_flight(subject: &Subject) {
-    let (ctx, queue) = open(subject, 1);
-    let chain = Chain::new(&ctx, &queue);
-    let mut values = [1, 2, 3];
+    let (_ctx, queue) = open(subject, 1);
+    let mut chain = Chain::new(&queue);
     for _ in 0..30 {
         // Each flush submits a batch, and the second batch comes while the first one is in flight.
         for _ in 0..2 {
-            queue.replay(&chain.graph).unwrap();
+            chain.replay(&queue);
             queue.flush().unwrap();
-            Chain::replay(&mut values);
         }
     }
-    chain.check(&queue, values);
+    chain.check(&queue);
 }
 
 fn several_queues(subject: &Subject) {
     let (ctx, queue) = open(subject, 1);
-    let chain = Chain::new(&ctx, &queue);
-    let other = Chain::new(&ctx, &ctx.queue("other"));
+    let mut chain = Chain::new(&queue);
+    let mut other = Chain::new(&ctx.queue("other"));
     let queues: Vec<CommandQueue> = (0..3).map(|at| ctx.queue(&format!("queue {at}"))).collect();
-    let mut values = [1, 2, 3];
-    let mut others = [1, 2, 3];
     for at in 0..60 {
-        queues[at % 3].replay(&chain.graph).unwrap();
-        Chain::replay(&mut values);
+        chain.replay(&queues[at % 3]);
         if at % 2 == 0 {
-            queues[(at + 1) % 3].replay(&other.graph).unwrap();
-            Chain::replay(&mut others);
+            other.replay(&queues[(at + 1) % 3]);
         }
     }
-    chain.check(&queue, values);
-    other.check(&queue, others);
+    chain.check(&queue);
+    other.check(&queue);
 }
 
 fn host_reads(subject: &Subject) {
-    let (ctx, queue) = open(subject, 1);
-    let chain = Chain::new(&ctx, &queue);
-    let mut values = [1, 2, 3];
+    let (_ctx, queue) = open(subject, 1);
+    let mut chain = Chain::new(&queue);
     for round in 0..10 {
-        queue.replay(&chain.graph).unwrap();
-        Chain::replay(&mut values);
+        chain.replay(&queue);
         let lazy = queue.read(&chain.arrays[1]);
-        let expected = values[1];
-        queue.replay(&chain.graph).unwrap();
-        Chain::replay(&mut values);
+        let expected = chain.values[1];
+        chain.replay(&queue);
         assert_eq!(lazy.wait().unwrap(), [expected; N]);
-        assert_eq!(&*chain.arrays[0].map_read().wait().unwrap(), &[values[0]; N][..]);
-        let mut map = chain.arrays[2].map_write().wait().unwrap();
-        map.fill(round);
-        drop(map);
-        values[2] = round;
+        assert_eq!(&*chain.arrays[0].map_read().wait().unwrap(), &[chain.values[0]; N][..]);
+        chain.arrays[2].map_write().wait().unwrap().fill(round);
+        chain.values[2] = round;
     }
-    chain.check(&queue, values);
+    chain.check(&queue);
 }
 
 fn mixed_parts(subject: &Subject) {
-    let (ctx, queue) = open(subject, 1);
-    let mix = ctx.kernel::<Mix>().unwrap();
-    let mut x = queue.full([N], 1_u32).unwrap();
-    let mut y = queue.full([N], 2_u32).unwrap();
-    let (graph, out) = queue
-        .capture(|c| {
-            let mut own = c.zeros::<u32, 1>([N])?;
-            c.launch(&mix, Grid::threads([N]), Mix { a: 3, b: 1, x: &x, y: &mut y })?;
-            c.launch(&mix, Grid::threads([N]), Mix { a: 3, b: 2, x: &y, y: &mut x })?;
-            c.copy(&x, &mut own)?;
-            c.upload(&[9; N], &mut x)?;
-            c.launch(&mix, Grid::threads([N]), Mix { a: 2, b: 3, x: &x, y: &mut own })?;
-            c.launch(&mix, Grid::threads([N]), Mix { a: 2, b: 4, x: &own, y: &mut y })?;
-            c.read_as("own", &own)
-        })
-        .unwrap();
+    let (_ctx, queue) = open(subject, 1);
+    let [mut x, mut y] = [1_u32, 2].map(|value| queue.full([N], value).unwrap());
+    let (graph, out) = queue.graph_of(|c| {
+        let mut own = c.zeros::<u32, 1>([N])?;
+        c.mix(3, 1, &x, &mut y)?;
+        c.mix(3, 2, &y, &mut x)?;
+        c.copy(&x, &mut own)?;
+        c.upload(&[9; N], &mut x)?;
+        c.mix(2, 3, &x, &mut own)?;
+        c.mix(2, 4, &own, &mut y)?;
+        c.read_as("own", &own)
+    });
     let mut of_x = 1;
     let mut of_y = 2;
     for _ in 0..10 {
@@ -328,32 +295,26 @@ fn mixed_parts(subject: &Subject) {
 fn timed(subject: &Subject) {
     let (ctx, _) = open(subject, 1);
     let queue = ctx.queue_with(QueueOptions::default().timing(true));
-    let chain = Chain::new(&ctx, &queue);
-    let mut values = [1, 2, 3];
-    for _ in 0..5 {
-        queue.replay(&chain.graph).unwrap();
-        Chain::replay(&mut values);
-    }
-    chain.check(&queue, values);
+    let mut chain = Chain::new(&queue);
+    (0..5).for_each(|_| chain.replay(&queue));
+    chain.check(&queue);
 }
 
 fn dropped_in_flight(subject: &Subject) {
     let (ctx, queue) = open(subject, 1);
     for _ in 0..10 {
-        let chain = Chain::new(&ctx, &queue);
-        let mut values = [1, 2, 3];
+        let mut chain = Chain::new(&queue);
         for _ in 0..3 {
-            queue.replay(&chain.graph).unwrap();
+            chain.replay(&queue);
             queue.flush().unwrap();
-            Chain::replay(&mut values);
         }
-        let Chain { arrays, graph, .. } = chain;
+        let Chain { arrays, graph, values } = chain;
         drop(graph);
         let [one, two, three] = arrays;
         drop((two, three));
         assert_eq!(queue.read(&one).wait().unwrap(), [values[0]; N]);
     }
-    let chain = Chain::new(&ctx, &queue);
+    let chain = Chain::new(&queue);
     (0..3).for_each(|_| drop(queue.replay(&chain.graph).unwrap()));
     queue.flush().unwrap();
     drop((chain, queue, ctx));
@@ -363,13 +324,9 @@ fn arrays_reused(subject: &Subject) {
     let (ctx, queue) = open(subject, 1);
     let before = ctx.pool().stats().used;
     for round in 0..10_u32 {
-        let chain = Chain::new(&ctx, &queue);
-        let mut values = [1, 2, 3];
-        for _ in 0..4 {
-            queue.replay(&chain.graph).unwrap();
-            Chain::replay(&mut values);
-        }
-        chain.check(&queue, values);
+        let mut chain = Chain::new(&queue);
+        (0..4).for_each(|_| chain.replay(&queue));
+        chain.check(&queue);
         drop(chain);
         ctx.synchronize().wait().unwrap();
         has_returned(&ctx, before);
@@ -387,11 +344,9 @@ fn arrays_reused(subject: &Subject) {
 /// For a while after the end of a replay, a driver thread may still use the fence for which the replay has waited.
 fn context_ends(subject: &Subject) {
     for _ in 0..40 {
-        let (ctx, queue) = open(subject, 1);
-        let chain = Chain::new(&ctx, &queue);
-        for _ in 0..6 {
-            queue.replay(&chain.graph).unwrap();
-        }
+        let (_ctx, queue) = open(subject, 1);
+        let mut chain = Chain::new(&queue);
+        (0..6).for_each(|_| chain.replay(&queue));
         queue.finish().wait().unwrap();
     }
 }

@@ -1,8 +1,8 @@
 //! G01, G02: pinned arrays in graphs, even on devices where a pinned array is ordinary memory.
 
 use crate::common::kernels::Mix;
-use crate::common::{Case, Subject, case};
-use fencepost::{Bound, CommandQueue, Download, ErrorDetail, Grid, HostArray, Shape, Upload, region};
+use crate::common::{Calls, Case, Subject, case};
+use fencepost::{Bound, CommandQueue, Download, ErrorDetail, HostArray, Shape, Upload, region};
 
 pub fn cases() -> Vec<Case> {
     vec![
@@ -28,15 +28,13 @@ fn uploads(subject: &Subject) {
     let mut spread = ctx.zeros::<u16, 2>([3, 5]).unwrap();
     let mut dense = ctx.zeros::<u32, 2>([2, 3]).unwrap();
     let mut alike = ctx.zeros::<u32, 2>(Shape::padded([2, 3], [3, 4])).unwrap();
-    let (graph, ()) = queue
-        .capture(|c| {
-            c.upload(&words, &mut whole)?;
-            c.upload(&words.slice(8..12)?, &mut part)?;
-            c.upload_region(&halves, &mut spread, region![.., 1..3])?;
-            c.upload(&padded, &mut dense)?;
-            c.upload(&padded, &mut alike)
-        })
-        .unwrap();
+    let (graph, ()) = queue.graph_of(|c| {
+        c.upload(&words, &mut whole)?;
+        c.upload(&words.slice(8..12)?, &mut part)?;
+        c.upload_region(&halves, &mut spread, region![.., 1..3])?;
+        c.upload(&padded, &mut dense)?;
+        c.upload(&padded, &mut alike)
+    });
     for round in 1..4 {
         let value = |at: usize| 100 * round + at as u32;
         words.write(|host| (0..N).for_each(|at| host[at] = value(at))).unwrap();
@@ -65,16 +63,14 @@ fn downloads(subject: &Subject) {
     let mut part: HostArray<u32, Download> = ctx.pinned([2]).unwrap();
     let mut column: HostArray<u32, Download> = ctx.pinned([8]).unwrap();
     let mut padded: HostArray<u32, Download, 2> = ctx.pinned(Shape::padded([8, 8], [8, 9])).unwrap();
-    let (graph, ()) = queue
-        .capture(|c| {
-            c.download(&x, &mut whole)?;
-            c.download(&x.slice(4..6)?, &mut part)?;
-            let square = x.reshape([8, 8])?;
-            c.download_region(&square, region![.., 3], &mut column)?;
-            c.download(&square, &mut padded)?;
-            c.fill(&mut x, 0)
-        })
-        .unwrap();
+    let (graph, ()) = queue.graph_of(|c| {
+        c.download(&x, &mut whole)?;
+        c.download(&x.slice(4..6)?, &mut part)?;
+        let square = x.reshape([8, 8])?;
+        c.download_region(&square, region![.., 3], &mut column)?;
+        c.download(&square, &mut padded)?;
+        c.fill(&mut x, 0)
+    });
     for round in 1..4 {
         let value = |at: usize| 100 * round + at as u32;
         let all: Vec<u32> = (0..N).map(value).collect();
@@ -94,15 +90,12 @@ fn last_download(subject: &Subject) {
     let (ctx, queue) = subject.with_queue("main");
     let other = ctx.queue("other");
     let mut x = ctx.zeros::<u32, 1>([N]).unwrap();
-    let mix = ctx.kernel::<Mix>().unwrap();
     let one = ctx.full([N], 1_u32).unwrap();
     let mut back: HostArray<u32, Download> = ctx.pinned([N]).unwrap();
-    let (graph, ()) = queue
-        .capture(|c| {
-            c.launch(&mix, Grid::threads([N]), Mix { a: 1, b: 0, x: &one, y: &mut x })?;
-            c.download(&x, &mut back)
-        })
-        .unwrap();
+    let (graph, ()) = queue.graph_of(|c| {
+        c.mix(1, 0, &one, &mut x)?;
+        c.download(&x, &mut back)
+    });
     let right = |rounds: u32| (0..rounds).fold(0, |y, _| Mix::of(1, 0, 1, y));
     for round in 0..10 {
         let queue = if round % 2 == 0 { &queue } else { &other };
@@ -123,19 +116,16 @@ fn forks_and_children(subject: &Subject) {
     let mut up: HostArray<u32, Upload> = ctx.pinned([N]).unwrap();
     let mut back: HostArray<u32, Download> = ctx.pinned([N]).unwrap();
     let mut also: HostArray<u32, Download> = ctx.pinned([N]).unwrap();
-    let mix = ctx.kernel::<Mix>().unwrap();
-    let (child, ()) = queue
-        .capture(|c| {
-            let side = c.fork("side");
-            let mut x = c.zeros::<u32, 1>([N])?;
-            let mut y = c.full([N], 2_u32)?;
-            side.upload(&up, &mut x)?;
-            c.wait_for(&side)?;
-            c.launch(&mix, Grid::threads([N]), Mix { a: 3, b: 1, x: &x, y: &mut y })?;
-            c.download(&y, &mut back)?;
-            c.download(&x, &mut also)
-        })
-        .unwrap();
+    let (child, ()) = queue.graph_of(|c| {
+        let side = c.fork("side");
+        let mut x = c.zeros::<u32, 1>([N])?;
+        let mut y = c.full([N], 2_u32)?;
+        side.upload(&up, &mut x)?;
+        c.wait_for(&side)?;
+        c.mix(3, 1, &x, &mut y)?;
+        c.download(&y, &mut back)?;
+        c.download(&x, &mut also)
+    });
     let (parent, ()) = queue.capture(|c| (0..2).try_for_each(|_| c.replay(&child).map(drop))).unwrap();
     assert_eq!(parent.nodes(), 2 * child.nodes());
     for (round, graph) in [(5, &child), (6, &parent), (7, &child), (8, &parent)] {
@@ -180,12 +170,10 @@ fn drops(subject: &Subject) {
         let mut up: HostArray<u32, Upload> = ctx.pinned([N]).unwrap();
         let mut back: HostArray<u32, Download> = ctx.pinned([N]).unwrap();
         up.write(|host| host.fill(9)).unwrap();
-        let (graph, ()) = queue
-            .capture(|c| {
-                c.upload(&up, &mut x)?;
-                c.download(&x, &mut back)
-            })
-            .unwrap();
+        let (graph, ()) = queue.graph_of(|c| {
+            c.upload(&up, &mut x)?;
+            c.download(&x, &mut back)
+        });
         if graph_first {
             drop((queue.replay(&graph).unwrap(), graph));
             assert_eq!(back.read(|host| host.to_vec()).unwrap(), [9; N]);

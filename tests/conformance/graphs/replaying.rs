@@ -1,7 +1,7 @@
 //! G04 and G10: replays as commands of queues, and the memory of graphs.
 
 use crate::common::kernels::Mix;
-use crate::common::{Case, Subject, case};
+use crate::common::{Calls, Case, Subject, assert_error, case};
 use crate::graphs::temporaries::has_returned;
 use fencepost::ErrorDetail;
 use fencepost::prelude::*;
@@ -26,11 +26,9 @@ const N: usize = 256;
 
 fn hundred_replays(subject: &Subject) {
     let (ctx, queue) = subject.with_queue("main");
-    let mix = ctx.kernel::<Mix>().unwrap();
     let one = queue.full([N], 1_u32).unwrap();
     let mut count = ctx.zeros::<u32, 1>([N]).unwrap();
-    let add = Mix { a: 1, b: 0, x: &one, y: &mut count };
-    let (graph, ()) = queue.capture(|c| c.launch(&mix, Grid::threads([N]), add)).unwrap();
+    let (graph, ()) = queue.graph_of(|c| c.mix(1, 0, &one, &mut count));
     let queues: Vec<CommandQueue> = (0..4).map(|at| ctx.queue(&format!("queue {at}"))).collect();
     let mut expected = 0;
     for at in 0..100 {
@@ -42,17 +40,13 @@ fn hundred_replays(subject: &Subject) {
 
 fn last_replay(subject: &Subject) {
     let (ctx, queue) = subject.with_queue("main");
-    let mix = ctx.kernel::<Mix>().unwrap();
     let one = queue.full([N], 1_u32).unwrap();
-    let mut count = ctx.zeros::<u32, 1>([N]).unwrap();
-    let mut copy = ctx.zeros::<u32, 1>([N]).unwrap();
-    let add = Mix { a: 3, b: 1, x: &one, y: &mut count };
-    let (graph, ()) = queue.capture(|c| c.launch(&mix, Grid::threads([N]), add)).unwrap();
+    let [mut count, mut copy] = [(); 2].map(|()| ctx.zeros::<u32, 1>([N]).unwrap());
+    let (graph, ()) = queue.graph_of(|c| c.mix(3, 1, &one, &mut count));
     let other = ctx.queue("other");
     let mut expected = 0;
     for _ in 0..3 {
-        let gate = ctx.user_event("gate");
-        queue.wait_for(&gate.event()).unwrap();
+        let gate = queue.hold();
         for _ in 0..4 {
             queue.replay(&graph).unwrap();
             expected = Mix::of(3, 1, 1, expected);
@@ -68,20 +62,16 @@ fn last_replay(subject: &Subject) {
 
 fn own_memory(subject: &Subject) {
     // Not even `Unchecked` lets two replays use the memory of their graph at once.
-    let ctx = subject.ctx_with(Policy::Unchecked);
-    let queue = ctx.queue("main");
-    let mix = ctx.kernel::<Mix>().unwrap();
+    let (ctx, queue) = subject.with_queue_under(Policy::Unchecked, "main");
     let one = queue.full([N], 1_u32).unwrap();
     queue.finish().wait().unwrap();
-    let (graph, out) = queue
-        .capture(|c| {
-            let mut own = c.zeros::<u32, 1>([N])?;
-            for _ in 0..8 {
-                c.launch(&mix, Grid::threads([N]), Mix { a: 3, b: 1, x: &one, y: &mut own })?;
-            }
-            c.read_as("own", &own)
-        })
-        .unwrap();
+    let (graph, out) = queue.graph_of(|c| {
+        let mut own = c.zeros::<u32, 1>([N])?;
+        for _ in 0..8 {
+            c.mix(3, 1, &one, &mut own)?;
+        }
+        c.read_as("own", &own)
+    });
     let expected = (0..8).fold(0, |y, _| Mix::of(3, 1, 1, y));
     let queues = [ctx.queue("one"), ctx.queue("two")];
     let runs: Vec<_> = (0..10).map(|at| queues[at % 2].replay(&graph).unwrap()).collect();
@@ -94,8 +84,7 @@ fn two_graphs(subject: &Subject) {
     let ctx = subject.ctx_with(Policy::Unchecked);
     let one = ctx.queue("one");
     let two = ctx.queue("two");
-    let mut x = ctx.zeros::<u32, 1>([N]).unwrap();
-    let mut y = ctx.zeros::<u32, 1>([N]).unwrap();
+    let [mut x, mut y] = [(); 2].map(|()| ctx.zeros::<u32, 1>([N]).unwrap());
     let (fill, ()) = one.capture(|c| c.fill(&mut x, 7)).unwrap();
     let (copy, ()) = two.capture(|c| c.copy(&x, &mut y)).unwrap();
     for _ in 0..5 {
@@ -115,12 +104,10 @@ fn policy(subject: &Subject) {
     let mut x = ctx.zeros::<u32, 1>([N]).unwrap();
     let (graph, ()) = one.capture(|c| c.fill(&mut x, 7)).unwrap();
     one.fill(&mut x, 1).unwrap();
-    let error = two.replay(&graph).unwrap_err();
-    assert!(matches!(error.detail(), ErrorDetail::Hazard { .. }), "{error}");
+    let error = assert_error!(two.replay(&graph), ErrorDetail::Hazard { .. });
     assert!(error.to_string().contains("graph `one` on queue `two`"), "{error}");
     two.wait_for(&one).unwrap();
-    two.replay(&graph).unwrap();
-    assert_eq!(two.read(&x).wait().unwrap(), [7; N]);
+    assert_eq!(two.read_after(&graph, &x), [7; N]);
     // Two unordered captured queues are a hazard in the capture.
     let hazard = one.capture(|c| {
         let side = c.fork("side");
@@ -141,28 +128,23 @@ fn dropped_arrays(subject: &Subject) {
     drop(x);
     // The pool does not give the memory of `x` to other arrays.
     let others: Vec<_> = (0..8).map(|value| queue.full([N], value).unwrap()).collect();
-    queue.replay(&graph).unwrap();
-    assert_eq!(queue.read(&y).wait().unwrap(), [5; N]);
+    assert_eq!(queue.read_after(&graph, &y), [5; N]);
     drop(others);
     let others: Vec<_> = (0..8).map(|value| queue.full([N], value).unwrap()).collect();
-    queue.replay(&graph).unwrap();
-    assert_eq!(queue.read(&y).wait().unwrap(), [5; N]);
+    assert_eq!(queue.read_after(&graph, &y), [5; N]);
     drop(others);
 }
 
 fn dropped_in_flight(subject: &Subject) {
     let (ctx, queue) = subject.with_queue("main");
-    let mix = ctx.kernel::<Mix>().unwrap();
     let mut y = ctx.zeros::<u32, 1>([N]).unwrap();
     let x = queue.full([N], 1_u32).unwrap();
-    let (graph, out) = queue
-        .capture(|c| {
-            let mut own = c.zeros::<u32, 1>([N])?;
-            c.copy(&x, &mut own)?;
-            c.launch(&mix, Grid::threads([N]), Mix { a: 2, b: 3, x: &own, y: &mut y })?;
-            c.read_as("own", &own)
-        })
-        .unwrap();
+    let (graph, out) = queue.graph_of(|c| {
+        let mut own = c.zeros::<u32, 1>([N])?;
+        c.copy(&x, &mut own)?;
+        c.mix(2, 3, &own, &mut y)?;
+        c.read_as("own", &own)
+    });
     let run = queue.replay(&graph).unwrap();
     drop(graph);
     drop(x);
@@ -173,19 +155,15 @@ fn dropped_in_flight(subject: &Subject) {
 }
 
 fn zeros_each_time(subject: &Subject) {
-    let (ctx, queue) = subject.with_queue("main");
-    let mix = ctx.kernel::<Mix>().unwrap();
+    let queue = subject.ctx().queue("main");
     let one = queue.full([N], 1_u32).unwrap();
-    let (graph, out) = queue
-        .capture(|c| {
-            let mut own = c.zeros::<u32, 1>([N])?;
-            c.launch(&mix, Grid::threads([N]), Mix { a: 1, b: 4, x: &one, y: &mut own })?;
-            c.read_as("own", &own)
-        })
-        .unwrap();
+    let (graph, out) = queue.graph_of(|c| {
+        let mut own = c.zeros::<u32, 1>([N])?;
+        c.mix(1, 4, &one, &mut own)?;
+        c.read_as("own", &own)
+    });
     for _ in 0..3 {
-        let run = queue.replay(&graph).unwrap();
-        assert_eq!(run.read(&out).unwrap().wait().unwrap(), [Mix::of(1, 4, 1, 0); N]);
+        assert_eq!(queue.output_of(&graph, &out), [Mix::of(1, 4, 1, 0); N]);
     }
 }
 
@@ -193,13 +171,11 @@ fn memory_returns(subject: &Subject) {
     let (ctx, queue) = subject.with_queue("main");
     let before = ctx.pool().stats().used;
     let x = ctx.zeros::<u32, 1>([N]).unwrap();
-    let (graph, own) = queue
-        .capture(|c| {
-            let own = c.zeros::<u32, 1>([4 * N])?;
-            c.copy(&x, &mut own.slice(0..N)?)?;
-            Ok(own)
-        })
-        .unwrap();
+    let (graph, own) = queue.graph_of(|c| {
+        let own = c.zeros::<u32, 1>([4 * N])?;
+        c.copy(&x, &mut own.slice(0..N)?)?;
+        Ok(own)
+    });
     queue.replay(&graph).unwrap();
     drop((x, own));
     let kept = ctx.pool().stats().used;

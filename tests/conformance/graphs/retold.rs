@@ -1,7 +1,8 @@
 //! G02 to G10: requirements of the tests of other systems, which `docs/peers-tests.md` lists.
 
 use crate::common::kernels::{Iota, Mix};
-use crate::common::{Case, Subject, case};
+use crate::common::{Calls, Case, Subject, case};
+use crate::graphs::control::iterations_of;
 use crate::graphs::temporaries::has_returned;
 use fencepost::graph::Loop;
 use fencepost::prelude::*;
@@ -25,31 +26,21 @@ pub fn cases() -> Vec<Case> {
 const N: usize = 64;
 
 /// Captures `y = a y + x + b` with the input `x` and the value `b`, and returns `y` as an output.
-fn mixing(ctx: &Context, queue: &CommandQueue, x: &DeviceArray<u32>) -> (Graph, Output<u32>) {
-    let mix = ctx.kernel::<Mix>().unwrap();
-    let captured = queue.capture(|c| {
+fn mixing(queue: &CommandQueue, x: &DeviceArray<u32>) -> (Graph, Output<u32>) {
+    queue.graph_of(|c| {
         let x = c.input("x", x)?;
         let b = c.value("b", 1_u32)?;
         let mut y = c.full([N], 2_u32)?;
-        c.launch(&mix, Grid::threads([N]), Mix { a: 3, b: b.get(), x: &x, y: &mut y })?;
+        c.mix(3, b.get(), &x, &mut y)?;
         c.parameter("b", &b)?;
         c.label_node("mix")?;
         c.read_as("y", &y)
-    });
-    captured.unwrap()
+    })
 }
 
 /// Adds `b` to each element of `y`.
-fn add(
-    ctx: &Context,
-    queue: &CommandQueue,
-    y: &DeviceArray<u32>,
-    b: u32,
-    nothing: &DeviceArray<u32>,
-) -> Result<()> {
-    let mix = ctx.kernel::<Mix>()?;
-    let x = nothing.slice(0..y.len())?;
-    queue.launch(&mix, Grid::threads([y.len()]), Mix { a: 1, b, x: &x, y: &mut y.clone() })
+fn add(queue: &CommandQueue, y: &DeviceArray<u32>, b: u32, nothing: &DeviceArray<u32>) -> Result<()> {
+    queue.mix(1, b, &nothing.slice(0..y.len())?, &mut y.clone())
 }
 
 fn counts(subject: &Subject) {
@@ -57,22 +48,20 @@ fn counts(subject: &Subject) {
     let iota = ctx.kernel::<Iota>().unwrap();
     let group = iota.workgroup()[0] as usize;
     let outs: Vec<DeviceArray<u32>> = (0..3).map(|_| ctx.zeros([12 * group]).unwrap()).collect();
-    let (graph, ()) = queue
-        .capture(|c| {
-            let counts = c.zeros::<u32, 1>([9])?;
-            c.upload(&[2_u32, 1, 1], &mut counts.slice(0..3)?)?;
-            c.fill(&mut counts.slice(3..6)?, 2)?;
-            // The launch writes 1, 2 and 3.
-            let mut written = c.zeros::<u32, 1>([3])?;
-            c.launch(&iota, Grid::threads([3]), Iota { start: 1, step: 1, out: &mut written })?;
-            for (at, out) in outs.iter().enumerate() {
-                c.fill(&mut out.clone(), 0)?;
-                let grid = if at < 2 { Grid::indirect(&counts, 3 * at) } else { Grid::indirect(&written, 0) };
-                c.launch(&iota, grid, Iota { start: 1, step: 0, out: &mut out.clone() })?;
-            }
-            Ok(())
-        })
-        .unwrap();
+    let (graph, ()) = queue.graph_of(|c| {
+        let counts = c.zeros::<u32, 1>([9])?;
+        c.upload(&[2_u32, 1, 1], &mut counts.slice(0..3)?)?;
+        c.fill(&mut counts.slice(3..6)?, 2)?;
+        // The launch writes 1, 2 and 3.
+        let mut written = c.zeros::<u32, 1>([3])?;
+        c.launch(&iota, Grid::threads([3]), Iota { start: 1, step: 1, out: &mut written })?;
+        for (at, out) in outs.iter().enumerate() {
+            c.fill(&mut out.clone(), 0)?;
+            let grid = if at < 2 { Grid::indirect(&counts, 3 * at) } else { Grid::indirect(&written, 0) };
+            c.launch(&iota, grid, Iota { start: 1, step: 0, out: &mut out.clone() })?;
+        }
+        Ok(())
+    });
     for _ in 0..2 {
         queue.replay(&graph).unwrap();
         for (out, groups) in outs.iter().zip([2, 8, 6]) {
@@ -90,15 +79,13 @@ fn frozen(subject: &Subject) {
     let mut branch = true;
     let mut part = 0..8;
     let mut bytes = vec![7_u32; 8];
-    let (graph, ()) = queue
-        .capture(|c| {
-            c.fill(&mut x, scale)?;
-            if branch {
-                c.upload(&bytes, &mut x.slice(part.clone())?)?;
-            }
-            Ok(())
-        })
-        .unwrap();
+    let (graph, ()) = queue.graph_of(|c| {
+        c.fill(&mut x, scale)?;
+        if branch {
+            c.upload(&bytes, &mut x.slice(part.clone())?)?;
+        }
+        Ok(())
+    });
     let first = x.clone();
     (scale, branch, part) = (9, false, 8..16);
     bytes.fill(scale);
@@ -115,9 +102,8 @@ fn frozen(subject: &Subject) {
 
 fn rapid(subject: &Subject) {
     let (ctx, queue) = subject.with_queue("main");
-    let nothing = ctx.zeros::<u32, 1>([N]).unwrap();
-    let y = ctx.zeros::<u32, 1>([N]).unwrap();
-    let (graph, ()) = queue.capture(|c| add(&ctx, c, &y, 1, &nothing)).unwrap();
+    let [nothing, y] = [(); 2].map(|()| ctx.zeros::<u32, 1>([N]).unwrap());
+    let (graph, ()) = queue.capture(|c| add(c, &y, 1, &nothing)).unwrap();
     for _ in 0..200 {
         queue.replay(&graph).unwrap();
         queue.flush().unwrap();
@@ -126,8 +112,8 @@ fn rapid(subject: &Subject) {
 }
 
 fn cycle(subject: &Subject) {
-    let (ctx, queue) = subject.with_queue("main");
-    let (graph, shown) = mixing(&ctx, &queue, &queue.full([N], 0_u32).unwrap());
+    let queue = subject.ctx().queue("main");
+    let (graph, shown) = mixing(&queue, &queue.full([N], 0_u32).unwrap());
     let mut runs = Vec::new();
     for round in 0..30_u32 {
         let x = queue.full([N], round).unwrap();
@@ -140,12 +126,11 @@ fn cycle(subject: &Subject) {
 }
 
 fn held(subject: &Subject) {
-    let (ctx, queue) = subject.with_queue("main");
+    let queue = subject.ctx().queue("main");
     let arrays = [10, 20].map(|value| queue.full([N], value).unwrap());
-    let (mut graph, shown) = mixing(&ctx, &queue, &arrays[0]);
+    let (mut graph, shown) = mixing(&queue, &arrays[0]);
     queue.finish().wait().unwrap();
-    let gate = ctx.user_event("gate");
-    queue.wait_for(&gate.event()).unwrap();
+    let gate = queue.hold();
     let bound = graph.with().input("x", &arrays[1]).unwrap().value("b", 100_u32).unwrap();
     let runs = [queue.replay(&graph).unwrap(), queue.replay(&bound).unwrap()];
     let again = bound.value("b", 200_u32).unwrap();
@@ -163,7 +148,7 @@ fn held(subject: &Subject) {
 fn edits_of_threads(subject: &Subject) {
     let (ctx, queue) = subject.with_queue("main");
     let default = queue.full([N], 1_u32).unwrap();
-    let (graph, shown) = mixing(&ctx, &queue, &default);
+    let (graph, shown) = mixing(&queue, &default);
     let queues: Vec<_> = (0..4).map(|at| ctx.queue(&format!("queue {at}"))).collect();
     thread::scope(|scope| {
         for at in 0..8_u32 {
@@ -182,8 +167,7 @@ fn edits_of_threads(subject: &Subject) {
         }
     });
     // The caller's handle still has the graph as captured.
-    let run = queue.replay(&graph).unwrap();
-    assert_eq!(run.read(&shown).unwrap().wait().unwrap(), [Mix::of(3, 1, 1, 2); N]);
+    assert_eq!(queue.output_of(&graph, &shown), [Mix::of(3, 1, 1, 2); N]);
 }
 
 fn siblings(subject: &Subject) {
@@ -191,26 +175,24 @@ fn siblings(subject: &Subject) {
     let nothing = ctx.zeros::<u32, 1>([N]).unwrap();
     let words: Vec<DeviceArray<u32>> = (0..3).map(|_| queue.full([1], 0_u32).unwrap()).collect();
     let [left, once, each] = &words[..] else { unreachable!() };
-    let (graph, loops) = queue
-        .capture(|c| {
-            let mut loops: Vec<Loop> = Vec::new();
-            for start in [3, 0, 2] {
-                add(&ctx, c, once, 1, &nothing)?;
-                c.fill(&mut left.clone(), start)?;
-                loops.push(c.while_(left, Bound::AtMost(4), |body| {
-                    add(&ctx, body, each, 1, &nothing)?;
-                    add(&ctx, body, left, u32::MAX, &nothing)
-                })?);
-            }
-            add(&ctx, c, once, 100, &nothing)?;
-            Ok(loops)
-        })
-        .unwrap();
+    let (graph, loops) = queue.graph_of(|c| {
+        let mut loops: Vec<Loop> = Vec::new();
+        for start in [3, 0, 2] {
+            add(c, once, 1, &nothing)?;
+            c.fill(&mut left.clone(), start)?;
+            loops.push(c.while_(left, Bound::AtMost(4), |body| {
+                add(body, each, 1, &nothing)?;
+                add(body, left, u32::MAX, &nothing)
+            })?);
+        }
+        add(c, once, 100, &nothing)?;
+        Ok(loops)
+    });
     for round in 1..4 {
         let run = queue.replay(&graph).unwrap();
         assert_eq!(queue.read(once).wait().unwrap(), [103 * round]);
         assert_eq!(queue.read(each).wait().unwrap(), [5 * round]);
-        let counts = loops.iter().map(|of| run.iterations(of).unwrap().wait().unwrap());
+        let counts = loops.iter().map(|of| iterations_of(&run, of));
         assert_eq!(counts.collect::<Vec<_>>(), [3, 0, 2]);
     }
 }
@@ -221,25 +203,23 @@ fn alternating(subject: &Subject) {
     let nothing = ctx.zeros::<u32, 1>([N]).unwrap();
     let words: Vec<DeviceArray<u32>> = (0..4).map(|_| queue.full([1], 0_u32).unwrap()).collect();
     let [left, flag, first, second] = &words[..] else { unreachable!() };
-    let (graph, rounds) = queue
-        .capture(|c| {
-            c.fill(&mut flag.clone(), 1)?;
-            c.do_while(left, Bound::AtMost(9), |body| {
-                body.if_else(
-                    flag,
-                    |body| {
-                        add(&ctx, body, first, 1, &nothing)?;
-                        body.fill(&mut flag.clone(), 0)
-                    },
-                    |body| {
-                        add(&ctx, body, second, 1, &nothing)?;
-                        body.fill(&mut flag.clone(), 1)
-                    },
-                )?;
-                add(&ctx, body, left, u32::MAX, &nothing)
-            })
+    let (graph, rounds) = queue.graph_of(|c| {
+        c.fill(&mut flag.clone(), 1)?;
+        c.do_while(left, Bound::AtMost(9), |body| {
+            body.if_else(
+                flag,
+                |body| {
+                    add(body, first, 1, &nothing)?;
+                    body.fill(&mut flag.clone(), 0)
+                },
+                |body| {
+                    add(body, second, 1, &nothing)?;
+                    body.fill(&mut flag.clone(), 1)
+                },
+            )?;
+            add(body, left, u32::MAX, &nothing)
         })
-        .unwrap();
+    });
     let mut ones = 0;
     let mut twos = 0;
     for start in [5, 1, 8] {
@@ -247,7 +227,7 @@ fn alternating(subject: &Subject) {
         let run = queue.replay(&graph).unwrap();
         ones += start.div_ceil(2);
         twos += start / 2;
-        assert_eq!(run.iterations(&rounds).unwrap().wait().unwrap(), start);
+        assert_eq!(iterations_of(&run, &rounds), start);
         assert_eq!(queue.read(first).wait().unwrap(), [ones]);
         assert_eq!(queue.read(second).wait().unwrap(), [twos]);
     }
@@ -260,18 +240,16 @@ fn halves_dropped(subject: &Subject) {
     ctx.synchronize().wait().unwrap();
     let before = ctx.pool().stats().used;
     for value in [0, 1, 2] {
-        let (graph, shown) = queue
-            .capture(|c| {
-                let own = [c.full([N], 30_u32)?, c.full([N], 40_u32)?];
-                let copy = |from: DeviceArray<u32>| {
-                    let mut y = y.clone();
-                    move |body: &fencepost::Capture| body.copy(&from, &mut y)
-                };
-                let [yes, no] = own;
-                c.if_else(&flag, copy(yes), copy(no))?;
-                c.read_as("y", &y)
-            })
-            .unwrap();
+        let (graph, shown) = queue.graph_of(|c| {
+            let own = [c.full([N], 30_u32)?, c.full([N], 40_u32)?];
+            let copy = |from: DeviceArray<u32>| {
+                let mut y = y.clone();
+                move |body: &fencepost::Capture| body.copy(&from, &mut y)
+            };
+            let [yes, no] = own;
+            c.if_else(&flag, copy(yes), copy(no))?;
+            c.read_as("y", &y)
+        });
         queue.fill(&mut flag.clone(), value).unwrap();
         let run = queue.replay(&graph).unwrap();
         queue.flush().unwrap();

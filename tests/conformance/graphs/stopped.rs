@@ -1,6 +1,6 @@
 //! G12: a replay and a loop in it can be cancelled, a loop obeys a time limit, and dropping a context ends its loops.
 
-use crate::common::{Case, Subject, case, dump};
+use crate::common::{Calls, Case, Subject, case, dump};
 use crate::graphs::control::Setup;
 use fencepost::graph::Loop;
 use fencepost::prelude::*;
@@ -39,8 +39,7 @@ fn until_it_runs(ctx: &Context) {
 }
 
 fn cancels(s: &Setup, run_it: impl Fn(&Replay)) {
-    let go_on = s.word(1);
-    let count = s.word(0);
+    let [go_on, count] = s.words([1, 0]);
     let other = s.ctx.queue("other");
     s.queue.finish().wait().unwrap();
     for round in 1..3 {
@@ -56,7 +55,7 @@ fn cancels(s: &Setup, run_it: impl Fn(&Replay)) {
         assert!(s.queue.take_error().is_none());
         let turns = s.read(&count)[0];
         assert!(turns > 0, "the loop has run");
-        s.queue.fill(&mut count.clone(), 0).unwrap();
+        s.set(&count, 0);
         assert_eq!(other.read(&count).wait().unwrap(), [0], "round {round}: no chunk comes later");
     }
     assert_eq!(s.read(&go_on), [1]);
@@ -78,20 +77,17 @@ fn without_threads(subject: &Subject) {
 
 fn around(subject: &Subject) {
     let s = Setup::new(subject);
-    let go_on = s.word(1);
-    let count = s.word(0);
-    let mut before = s.word(0);
-    let mut after = s.word(0);
+    let [go_on, count, mut before, after] = s.words([1, 0, 0, 0]);
     let other = s.ctx.queue("other");
-    s.queue.fill(&mut before, 5).unwrap();
+    s.set(&before, 5);
     let read = s.queue.read(&before);
     let steps = endless(&s, &go_on, &count).unwrap();
-    s.queue.fill(&mut after, 9).unwrap();
+    s.set(&after, 9);
     let marker = s.queue.marker();
     other.wait_for(&marker).unwrap();
     other.fill(&mut before, 6).unwrap();
     steps.replay().unwrap().cancel().unwrap();
-    s.queue.fill(&mut count.clone(), 3).unwrap();
+    s.set(&count, 3);
     let later = s.queue.marker();
     assert_eq!(read.wait().unwrap(), [5]);
     assert!(is_cancelled(marker.wait()));
@@ -108,10 +104,8 @@ fn held(subject: &Subject) {
     let (graph, ()) = s.queue.capture(|c| c.fill(&mut x, 7)).unwrap();
     s.queue.wait_for(&gate.event()).unwrap();
     let runs = [0, 1, 2].map(|_| s.queue.replay(&graph).unwrap());
-    assert!(
-        runs[0].event().done().wait_timeout(Duration::ZERO).unwrap().is_none(),
-        "the gate holds the queue"
-    );
+    let waited = runs[0].event().done().wait_timeout(Duration::ZERO);
+    assert!(waited.unwrap().is_none(), "the gate holds the queue");
     runs[1].cancel().unwrap();
     let late = s.queue.replay(&graph).unwrap();
     gate.signal();
@@ -124,20 +118,20 @@ fn held(subject: &Subject) {
 
 fn any_order(subject: &Subject) {
     let s = Setup::new(subject);
-    let [mut between, mut late] = [1, 1].map(|value| s.word(value));
+    let [between, late] = s.words([1, 1]);
     for order in [[0, 1, 2], [2, 1, 0], [1, 0, 2], [2, 0, 1], [0, 2, 1]] {
         let gate = s.ctx.user_event("gate");
-        let arrays = [1, 1, 1].map(|value| s.word(value));
+        let arrays = s.words([1, 1, 1]);
         let fill = |x: &DeviceArray<u32>| s.queue.capture(|c| c.fill(&mut x.clone(), 7)).unwrap().0;
         let graphs = arrays.each_ref().map(fill);
-        s.queue.fill(&mut between, 1).unwrap();
+        s.set(&between, 1);
         s.queue.wait_for(&gate.event()).unwrap();
         let runs = graphs.each_ref().map(|graph| s.queue.replay(graph).unwrap());
         for run in order {
-            s.queue.fill(&mut between, 7).unwrap();
+            s.set(&between, 7);
             runs[run].cancel().unwrap();
         }
-        s.queue.fill(&mut late, 3).unwrap();
+        s.set(&late, 3);
         gate.signal();
         for run in runs {
             assert!(is_cancelled(run.wait()), "{order:?}");
@@ -149,8 +143,7 @@ fn any_order(subject: &Subject) {
 
 fn last_first(subject: &Subject) {
     let s = Setup::new(subject);
-    let go_on = s.word(1);
-    let count = s.word(0);
+    let [go_on, count] = s.words([1, 0]);
     let loops = [0, 1].map(|_| endless(&s, &go_on, &count).unwrap());
     s.queue.flush().unwrap();
     until_it_runs(&s.ctx);
@@ -160,7 +153,7 @@ fn last_first(subject: &Subject) {
     for steps in &loops {
         assert!(is_cancelled(steps.replay().unwrap().wait()));
     }
-    s.queue.fill(&mut count.clone(), 3).unwrap();
+    s.set(&count, 3);
     assert_eq!(s.read(&count), [3]);
 }
 
@@ -187,16 +180,12 @@ fn over(subject: &Subject) {
 
 fn host_function(subject: &Subject) {
     let s = Setup::new(subject);
-    let go_on = s.word(1);
-    let count = s.word(0);
+    let [go_on, count] = s.words([1, 0]);
     let (sent, seen) = channel();
-    let (graph, ()) = s
-        .queue
-        .capture(|c| {
-            c.while_(&go_on, Bound::Chunked(u32::MAX), |body| s.raise(body, &count))?;
-            c.host(move || sent.send(()).unwrap())
-        })
-        .unwrap();
+    let (graph, ()) = s.queue.graph_of(|c| {
+        c.while_(&go_on, Bound::Chunked(u32::MAX), |body| s.raise(body, &count))?;
+        c.host(move || sent.send(()).unwrap())
+    });
     let run = s.queue.replay(&graph).unwrap();
     s.queue.flush().unwrap();
     until_it_runs(&s.ctx);
@@ -208,19 +197,16 @@ fn host_function(subject: &Subject) {
 
 /// Opens a context with this limit.
 fn limited(subject: &Subject, launch_limit: Duration) -> Context {
-    if subject.is_cpu() {
-        let ctx = Context::simulated(SimulatorOptions::default().launch_limit(launch_limit));
-        subject.watch(&ctx);
-        return ctx;
+    match subject.is_cpu() {
+        true => subject.simulated(SimulatorOptions::default().launch_limit(launch_limit)),
+        false => subject.options(|options| options.launch_limit = launch_limit),
     }
-    subject.options(|options| options.launch_limit = launch_limit)
 }
 
 fn overdue(subject: &Subject) {
     let limit = Duration::from_millis(300);
     let s = Setup::on(limited(subject, limit));
-    let go_on = s.word(1);
-    let count = s.word(0);
+    let [go_on, count] = s.words([1, 0]);
     let steps = endless(&s, &go_on, &count).unwrap();
     let error = steps.replay().unwrap().wait().unwrap_err();
     let ErrorDetail::LoopTooLong { graph, launch, iterations, limit: found } = error.detail() else {
@@ -234,8 +220,7 @@ fn overdue(subject: &Subject) {
 
 fn dropped(subject: &Subject) {
     let s = Setup::new(subject);
-    let go_on = s.word(1);
-    let count = s.word(0);
+    let [go_on, count] = s.words([1, 0]);
     drop(endless(&s, &go_on, &count).unwrap());
     // A second loop after the first one ends too, and so does a loop on another queue.
     drop(endless(&s, &go_on, &count).unwrap());

@@ -1,7 +1,7 @@
 //! G02: the shapes of graphs: roots, forks, empty graphs, host callbacks, graphs inside graphs.
 
 use crate::common::kernels::{Mix, tick};
-use crate::common::{Case, Subject, case};
+use crate::common::{Calls, Case, Subject, assert_error, assert_says, case};
 use fencepost::prelude::*;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -26,19 +26,16 @@ pub fn cases() -> Vec<Case> {
 const N: usize = 64;
 
 fn several_roots(subject: &Subject) {
-    let ctx = subject.ctx_with(Policy::Unchecked);
-    let queue = ctx.queue("main");
+    let (ctx, queue) = subject.with_queue_under(Policy::Unchecked, "main");
     let arrays: Vec<DeviceArray<u32>> = (0..5).map(|_| ctx.zeros([N]).unwrap()).collect();
     ctx.synchronize().wait().unwrap();
-    let (graph, ()) = queue
-        .capture(|c| {
-            let forks: Vec<_> = (0..5).map(|at| c.fork(&format!("root {at}"))).collect();
-            for ((fork, array), value) in forks.iter().zip(&arrays).zip(1..) {
-                fork.fill(&mut array.clone(), value)?;
-            }
-            forks.iter().try_for_each(|fork| c.wait_for(fork))
-        })
-        .unwrap();
+    let (graph, ()) = queue.graph_of(|c| {
+        let forks: Vec<_> = (0..5).map(|at| c.fork(&format!("root {at}"))).collect();
+        for ((fork, array), value) in forks.iter().zip(&arrays).zip(1..) {
+            fork.fill(&mut array.clone(), value)?;
+        }
+        forks.iter().try_for_each(|fork| c.wait_for(fork))
+    });
     for _ in 0..3 {
         arrays.iter().for_each(|array| queue.fill(&mut array.clone(), 0).unwrap());
         queue.replay(&graph).unwrap();
@@ -58,16 +55,14 @@ fn host_functions(subject: &Subject) {
     let mut x = ctx.zeros::<u32, 1>([N]).unwrap();
     queue.finish().wait().unwrap();
     let before = queue.marker();
-    let (graph, ()) = queue
-        .capture(|c| {
-            c.host(note("first", before.clone()))?;
-            c.fill(&mut x, 1)?;
-            c.host(note("middle", before.clone()))?;
-            c.host(note("next", before.clone()))?;
-            c.fill(&mut x, 2)?;
-            c.host(note("last", before.clone()))
-        })
-        .unwrap();
+    let (graph, ()) = queue.graph_of(|c| {
+        c.host(note("first", before.clone()))?;
+        c.fill(&mut x, 1)?;
+        c.host(note("middle", before.clone()))?;
+        c.host(note("next", before.clone()))?;
+        c.fill(&mut x, 2)?;
+        c.host(note("last", before.clone()))
+    });
     for round in 1..4 {
         let run = queue.replay(&graph).unwrap();
         run.wait().unwrap();
@@ -82,73 +77,60 @@ fn host_functions(subject: &Subject) {
     assert_eq!(log.lock().unwrap().last().unwrap().0, "alone");
     // The callbacks of a child run at its place, once for each of its copies.
     log.lock().unwrap().clear();
-    let (parent, ()) = queue
-        .capture(|c| {
-            c.replay(&alone)?;
-            c.fill(&mut x, 5)?;
-            c.replay(&graph)?;
-            c.replay(&alone).map(drop)
-        })
-        .unwrap();
+    let (parent, ()) = queue.graph_of(|c| {
+        c.replay(&alone)?;
+        c.fill(&mut x, 5)?;
+        c.replay(&graph)?;
+        c.replay(&alone).map(drop)
+    });
     queue.replay(&parent).unwrap().wait().unwrap();
     let names: Vec<_> = log.lock().unwrap().iter().map(|(name, _)| *name).collect();
     assert_eq!(names, ["alone", "first", "middle", "next", "last", "alone"]);
 }
 
 fn empty(subject: &Subject) {
-    let ctx = subject.ctx_with(Policy::Unchecked);
-    let queue = ctx.queue("main");
-    let mut x = ctx.zeros::<u32, 1>([N]).unwrap();
-    let mut y = ctx.zeros::<u32, 1>([N]).unwrap();
+    let (ctx, queue) = subject.with_queue_under(Policy::Unchecked, "main");
+    let [mut x, mut y] = [(); 2].map(|()| ctx.zeros::<u32, 1>([N]).unwrap());
     ctx.synchronize().wait().unwrap();
     let (nothing, ()) = queue.capture(|_| Ok(())).unwrap();
-    let (graph, ()) = queue
-        .capture(|c| {
-            // The order goes through a queue without work, a child without nodes, and an empty launch.
-            let first = c.fork("first");
-            let between = c.fork("between");
-            let last = c.fork("last");
-            first.fill(&mut x, 6)?;
-            between.wait_for(&first)?;
-            between.replay(&nothing)?;
-            between.fill(&mut x.slice(3..3)?, 9)?;
-            last.wait_for(&between.marker())?;
-            last.copy(&x, &mut y)?;
-            c.wait_for(&last)
-        })
-        .unwrap();
+    let (graph, ()) = queue.graph_of(|c| {
+        // The order goes through a queue without work, a child without nodes, and an empty launch.
+        let first = c.fork("first");
+        let between = c.fork("between");
+        let last = c.fork("last");
+        first.fill(&mut x, 6)?;
+        between.wait_for(&first)?;
+        between.replay(&nothing)?;
+        between.fill(&mut x.slice(3..3)?, 9)?;
+        last.wait_for(&between.marker())?;
+        last.copy(&x, &mut y)?;
+        c.wait_for(&last)
+    });
     for _ in 0..5 {
         queue.fill(&mut x, 0).unwrap();
         queue.replay(&nothing).unwrap();
-        queue.replay(&graph).unwrap();
-        assert_eq!(queue.read(&y).wait().unwrap(), [6; N]);
+        assert_eq!(queue.read_after(&graph, &y), [6; N]);
     }
 }
 
 fn two_parents(subject: &Subject) {
     let (ctx, queue) = subject.with_queue("main");
-    let mix = ctx.kernel::<Mix>().unwrap();
     let one = ctx.full([N], 1_u32).unwrap();
-    let mut count = ctx.zeros::<u32, 1>([N]).unwrap();
-    let mut y = ctx.zeros::<u32, 1>([N]).unwrap();
+    let [mut count, mut y] = [(); 2].map(|()| ctx.zeros::<u32, 1>([N]).unwrap());
     // The child has its own memory.
-    let (child, own) = queue
-        .capture(|c| {
-            let mut own = c.zeros::<u32, 1>([N])?;
-            c.copy(&count, &mut own)?;
-            c.launch(&mix, Grid::threads([N]), Mix { a: 1, b: 0, x: &one, y: &mut own })?;
-            c.copy(&own, &mut count)?;
-            c.read_as("own", &own)
-        })
-        .unwrap();
+    let (child, own) = queue.graph_of(|c| {
+        let mut own = c.zeros::<u32, 1>([N])?;
+        c.copy(&count, &mut own)?;
+        c.mix(1, 0, &one, &mut own)?;
+        c.copy(&own, &mut count)?;
+        c.read_as("own", &own)
+    });
     let (first, ()) = queue.capture(|c| c.replay(&child).map(drop)).unwrap();
-    let (second, ()) = queue
-        .capture(|c| {
-            c.replay(&child)?;
-            c.copy(&count, &mut y)?;
-            c.replay(&child).map(drop)
-        })
-        .unwrap();
+    let (second, ()) = queue.graph_of(|c| {
+        c.replay(&child)?;
+        c.copy(&count, &mut y)?;
+        c.replay(&child).map(drop)
+    });
     let other = ctx.queue("other");
     let mut right = 0;
     for _ in 0..3 {
@@ -162,47 +144,38 @@ fn two_parents(subject: &Subject) {
     assert_eq!(queue.read(&y).wait().unwrap(), [right - 2; N]);
     // The parents keep the child's memory.
     drop(child);
-    let run = other.replay(&second).unwrap();
-    assert_eq!(run.read(&own).unwrap().wait().unwrap(), [right + 2; N]);
+    assert_eq!(other.output_of(&second, &own), [right + 2; N]);
 }
 
 fn child_twice(subject: &Subject) {
     let (ctx, queue) = subject.with_queue("main");
     let x = ctx.zeros::<u32, 1>([N]).unwrap();
     let (child, shown) = queue.capture(|c| c.read_as("x", &x)).unwrap();
-    let (graph, after) = queue
-        .capture(|c| {
-            c.fill(&mut x.clone(), 1)?;
-            c.replay(&child)?;
-            c.fill(&mut x.clone(), 2)?;
-            c.replay(&child)?;
-            c.fill(&mut x.clone(), 3)?;
-            c.read_as("after", &x)
-        })
-        .unwrap();
+    let (graph, after) = queue.graph_of(|c| {
+        c.fill(&mut x.clone(), 1)?;
+        c.replay(&child)?;
+        c.fill(&mut x.clone(), 2)?;
+        c.replay(&child)?;
+        c.fill(&mut x.clone(), 3)?;
+        c.read_as("after", &x)
+    });
     let run = queue.replay(&graph).unwrap();
     assert_eq!(run.read(&shown).unwrap().wait().unwrap(), [2; N]);
     assert_eq!(run.read(&after).unwrap().wait().unwrap(), [3; N]);
     // An output belongs to its graph.
-    let error = queue.replay(&child).unwrap().read(&after).map(drop).unwrap_err();
-    assert!(error.to_string().contains("after"), "{error}");
+    assert_says(queue.replay(&child).unwrap().read(&after), "after");
 }
 
 fn nested(subject: &Subject) {
     let (ctx, queue) = subject.with_queue("main");
-    let mix = ctx.kernel::<Mix>().unwrap();
     let one = ctx.full([N], 1_u32).unwrap();
     let mut y = ctx.zeros::<u32, 1>([N]).unwrap();
-    let add = Mix { a: 2, b: 0, x: &one, y: &mut y };
-    let (mut graph, ()) = queue.capture(|c| c.launch(&mix, Grid::threads([N]), add)).unwrap();
+    let (mut graph, ()) = queue.graph_of(|c| c.mix(2, 0, &one, &mut y));
     for _ in 0..3 {
-        graph = queue
-            .capture(|c| {
-                c.replay(&graph)?;
-                c.replay(&graph).map(drop)
-            })
-            .unwrap()
-            .0;
+        (graph, _) = queue.graph_of(|c| {
+            c.replay(&graph)?;
+            c.replay(&graph).map(drop)
+        });
     }
     assert_eq!(graph.nodes(), 8);
     queue.replay(&graph).unwrap();
@@ -212,16 +185,13 @@ fn nested(subject: &Subject) {
 
 /// Captures `y += 1` through memory of the graph, and two graphs that replay that one: the second in a condition.
 fn with_common_child(ctx: &Context, queue: &CommandQueue, y: &DeviceArray<u32>) -> [Graph; 2] {
-    let mix = ctx.kernel::<Mix>().unwrap();
     let one = ctx.full([N], 1_u32).unwrap();
-    let (child, ()) = queue
-        .capture(|c| {
-            let mut own = c.zeros::<u32, 1>([N])?;
-            c.copy(y, &mut own)?;
-            c.launch(&mix, Grid::threads([N]), Mix { a: 1, b: 0, x: &one, y: &mut own })?;
-            c.copy(&own, &mut y.clone())
-        })
-        .unwrap();
+    let (child, ()) = queue.graph_of(|c| {
+        let mut own = c.zeros::<u32, 1>([N])?;
+        c.copy(y, &mut own)?;
+        c.mix(1, 0, &one, &mut own)?;
+        c.copy(&own, &mut y.clone())
+    });
     let go = ctx.full([1], 1_u32).unwrap();
     let first = queue.capture(|c| c.replay(&child).map(drop)).unwrap().0;
     let second = queue.capture(|c| c.if_(&go, |body| body.replay(&child).map(drop))).unwrap().0;
@@ -231,8 +201,7 @@ fn with_common_child(ctx: &Context, queue: &CommandQueue, y: &DeviceArray<u32>) 
 /// Replays two graphs with a common child on unordered forks. If the replays did not take turns, under `Unchecked` both
 /// would use the child's memory at once.
 fn common_child(subject: &Subject) {
-    let ctx = subject.ctx_with(Policy::Unchecked);
-    let queue = ctx.queue("main");
+    let (ctx, queue) = subject.with_queue_under(Policy::Unchecked, "main");
     let mut y = ctx.zeros::<u32, 1>([N]).unwrap();
     let [first, second] = with_common_child(&ctx, &queue, &y);
     let both = queue.capture(|c| {
@@ -245,21 +214,18 @@ fn common_child(subject: &Subject) {
     let levels = |graph: &Graph| graph.statistics().levels;
     assert!(levels(&both) >= levels(&second) + levels(&first), "{}", both.to_text());
     for round in 1..4 {
-        queue.replay(&both).unwrap();
-        assert_eq!(queue.read(&y).wait().unwrap(), [2 * round; N]);
+        assert_eq!(queue.read_after(&both, &y), [2 * round; N]);
     }
     queue.fill(&mut y, 0).unwrap();
 }
 
 fn turns_of_children(subject: &Subject) {
-    let ctx = subject.ctx_with(Policy::Unchecked);
-    let queue = ctx.queue("main");
+    let (ctx, queue) = subject.with_queue_under(Policy::Unchecked, "main");
     let held = ctx.queue("held");
     let y = ctx.zeros::<u32, 1>([N]).unwrap();
     queue.finish().wait().unwrap();
     let [first, second] = with_common_child(&ctx, &queue, &y);
-    let gate = ctx.user_event("gate");
-    held.wait_for(&gate.event()).unwrap();
+    let gate = held.hold();
     held.replay(&second).unwrap();
     let after = queue.replay(&first).unwrap();
     let mut waited = queue.finish();
@@ -272,10 +238,8 @@ fn turns_of_children(subject: &Subject) {
 }
 
 fn child_on_a_fork(subject: &Subject) {
-    let ctx = subject.ctx_with(Policy::Checked);
-    let queue = ctx.queue("main");
-    let mut x = ctx.zeros::<u32, 1>([N]).unwrap();
-    let mut y = ctx.zeros::<u32, 1>([N]).unwrap();
+    let (ctx, queue) = subject.with_queue_under(Policy::Checked, "main");
+    let [mut x, mut y] = [(); 2].map(|()| ctx.zeros::<u32, 1>([N]).unwrap());
     let (child, ()) = queue.capture(|c| c.copy(&x, &mut y)).unwrap();
     // The child is on a fork that does not wait for the fill.
     let error = queue.capture(|c| {
@@ -284,26 +248,22 @@ fn child_on_a_fork(subject: &Subject) {
         side.replay(&child)?;
         c.wait_for(&side)
     });
-    let error = error.map(drop).unwrap_err();
-    assert!(matches!(error.detail(), fencepost::ErrorDetail::Hazard { .. }), "{error}");
-    let (graph, ()) = queue
-        .capture(|c| {
-            let side = c.fork("side");
-            c.fill(&mut x, 4)?;
-            side.wait_for(c)?;
-            side.replay(&child)?;
-            c.wait_for(&side)?;
-            c.fill(&mut y.slice(0..1)?, 5)
-        })
-        .unwrap();
+    assert_error!(error, fencepost::ErrorDetail::Hazard { .. });
+    let (graph, ()) = queue.graph_of(|c| {
+        let side = c.fork("side");
+        c.fill(&mut x, 4)?;
+        side.wait_for(c)?;
+        side.replay(&child)?;
+        c.wait_for(&side)?;
+        c.fill(&mut y.slice(0..1)?, 5)
+    });
     queue.replay(&graph).unwrap();
     let found = queue.read(&y).wait().unwrap();
     assert_eq!((found[0], &found[1..]), (5, &[4; N - 1][..]));
 }
 
 fn diamond(subject: &Subject) {
-    let ctx = subject.ctx_with(Policy::Unchecked);
-    let queue = ctx.queue("main");
+    let (ctx, queue) = subject.with_queue_under(Policy::Unchecked, "main");
     let tick = tick(&ctx);
     let mut clock = ctx.zeros::<u32, 1>([1]).unwrap();
     let ticks = ctx.zeros::<u32, 1>([8]).unwrap();
@@ -315,44 +275,38 @@ fn diamond(subject: &Subject) {
             args![at = at, clock = &mut clock.clone(), ticks = &mut ticks.clone()],
         )
     };
-    let (graph, ()) = queue
-        .capture(|c| {
-            let left = c.fork("left");
-            let right = c.fork("right");
-            note(c, 0)?;
-            left.wait_for(c)?;
-            right.wait_for(c)?;
-            for at in [1, 2, 3] {
-                note(&left, at)?;
-            }
-            right.wait_for(&left)?;
-            for at in [4, 5] {
-                note(&right, at)?;
-            }
-            c.wait_for(&[left.marker(), right.marker()])?;
-            note(c, 6)
-        })
-        .unwrap();
+    let (graph, ()) = queue.graph_of(|c| {
+        let left = c.fork("left");
+        let right = c.fork("right");
+        note(c, 0)?;
+        left.wait_for(c)?;
+        right.wait_for(c)?;
+        for at in [1, 2, 3] {
+            note(&left, at)?;
+        }
+        right.wait_for(&left)?;
+        for at in [4, 5] {
+            note(&right, at)?;
+        }
+        c.wait_for(&[left.marker(), right.marker()])?;
+        note(c, 6)
+    });
     for _ in 0..5 {
         queue.fill(&mut clock, 0).unwrap();
-        queue.replay(&graph).unwrap();
-        assert_eq!(queue.read(&ticks).wait().unwrap(), [1, 2, 3, 4, 5, 6, 7, 0]);
+        assert_eq!(queue.read_after(&graph, &ticks), [1, 2, 3, 4, 5, 6, 7, 0]);
     }
 }
 
 fn long_chain(subject: &Subject) {
     let (ctx, queue) = subject.with_queue("main");
-    let mix = ctx.kernel::<Mix>().unwrap();
     let one = ctx.full([N], 1_u32).unwrap();
     let mut y = ctx.zeros::<u32, 1>([N]).unwrap();
-    let (graph, ()) = queue
-        .capture(|c| {
-            for a in 0..2000 {
-                c.launch(&mix, Grid::threads([N]), Mix { a: 3, b: a, x: &one, y: &mut y })?;
-            }
-            Ok(())
-        })
-        .unwrap();
+    let (graph, ()) = queue.graph_of(|c| {
+        for a in 0..2000 {
+            c.mix(3, a, &one, &mut y)?;
+        }
+        Ok(())
+    });
     let mut right = 0;
     for _ in 0..2 {
         queue.replay(&graph).unwrap();
@@ -362,29 +316,24 @@ fn long_chain(subject: &Subject) {
 }
 
 fn recorded_again(subject: &Subject) {
-    let ctx = subject.ctx_with(Policy::Unchecked);
-    let queue = ctx.queue("main");
-    let mut x = ctx.zeros::<u32, 1>([N]).unwrap();
-    let mut y = ctx.zeros::<u32, 1>([N]).unwrap();
+    let (ctx, queue) = subject.with_queue_under(Policy::Unchecked, "main");
+    let [mut x, mut y] = [(); 2].map(|()| ctx.zeros::<u32, 1>([N]).unwrap());
     ctx.synchronize().wait().unwrap();
     let event = ctx.event();
-    let (graph, ()) = queue
-        .capture(|c| {
-            let side = c.fork("side");
-            // An event that was never recorded has no effect on the order.
-            side.wait_for(&event)?;
-            event.record(c)?;
-            c.fill(&mut x, 8)?;
-            event.record(c)?;
-            side.wait_for(&event)?;
-            side.copy(&x, &mut y)?;
-            c.wait_for(&side)
-        })
-        .unwrap();
+    let (graph, ()) = queue.graph_of(|c| {
+        let side = c.fork("side");
+        // An event that was never recorded has no effect on the order.
+        side.wait_for(&event)?;
+        event.record(c)?;
+        c.fill(&mut x, 8)?;
+        event.record(c)?;
+        side.wait_for(&event)?;
+        side.copy(&x, &mut y)?;
+        c.wait_for(&side)
+    });
     for _ in 0..5 {
         queue.fill(&mut x, 0).unwrap();
-        queue.replay(&graph).unwrap();
-        assert_eq!(queue.read(&y).wait().unwrap(), [8; N]);
+        assert_eq!(queue.read_after(&graph, &y), [8; N]);
     }
     // Recording the event outside the capture makes it an ordinary event again.
     assert!(event.wait().is_err());

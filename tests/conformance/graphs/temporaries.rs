@@ -1,7 +1,7 @@
 //! G10: arrays that a capture makes and drops give their memory to later arrays of the same capture.
 
 use crate::common::kernels::Mix;
-use crate::common::{Case, Subject, case};
+use crate::common::{Calls, Case, Subject, case};
 use fencepost::prelude::*;
 use fencepost::{Capture, Result};
 use std::time::{Duration, Instant};
@@ -74,10 +74,8 @@ fn in_a_row(subject: &Subject) {
 }
 
 fn on_forks(subject: &Subject) {
-    let ctx = subject.ctx_with(Policy::Unchecked);
-    let queue = ctx.queue("main");
-    let mut y = ctx.zeros::<u32, 1>([N]).unwrap();
-    let mut z = ctx.zeros::<u32, 1>([N]).unwrap();
+    let (ctx, queue) = subject.with_queue_under(Policy::Unchecked, "main");
+    let [mut y, mut z] = [(); 2].map(|()| ctx.zeros::<u32, 1>([N]).unwrap());
     ctx.synchronize().wait().unwrap();
     let apart = kept(&ctx, &queue, |c| {
         let side = c.fork("side");
@@ -93,8 +91,7 @@ fn on_forks(subject: &Subject) {
 }
 
 fn after_a_join(subject: &Subject) {
-    let ctx = subject.ctx_with(Policy::Unchecked);
-    let queue = ctx.queue("main");
+    let (ctx, queue) = subject.with_queue_under(Policy::Unchecked, "main");
     let mut y = ctx.zeros::<u32, 1>([N]).unwrap();
     ctx.synchronize().wait().unwrap();
     let shared = kept(&ctx, &queue, |c| {
@@ -155,33 +152,29 @@ fn other_users(subject: &Subject) {
 
 fn results(subject: &Subject) {
     // Only the order of the capture keeps the temporaries apart.
-    let ctx = subject.ctx_with(Policy::Unchecked);
-    let queue = ctx.queue("main");
-    let mix = ctx.kernel::<Mix>().unwrap();
+    let (ctx, queue) = subject.with_queue_under(Policy::Unchecked, "main");
     let x = ctx.full([N], 3_u32).unwrap();
     ctx.synchronize().wait().unwrap();
     let chain = |on: &CommandQueue, a: u32| -> Result<DeviceArray<u32>> {
         let mut last = on.full([N], a)?;
         for b in 0..6 {
             let mut next = on.full([N], b)?;
-            on.launch(&mix, Grid::threads([N]), Mix { a, b: 1, x: &last, y: &mut next })?;
-            on.launch(&mix, Grid::threads([N]), Mix { a: 1, b, x: &x, y: &mut next })?;
+            on.mix(a, 1, &last, &mut next)?;
+            on.mix(1, b, &x, &mut next)?;
             last = next;
         }
         Ok(last)
     };
     let right = |a: u32| (0..6).fold(a, |last, b| Mix::of(1, b, 3, Mix::of(a, 1, last, b)));
-    let (graph, outputs) = queue
-        .capture(|c| {
-            let forks: Vec<_> = (0..4).map(|at| c.fork(&format!("fork {at}"))).collect();
-            let ends = forks.iter().zip(2..).map(|(fork, a)| chain(fork, a)).collect::<Result<Vec<_>>>()?;
-            forks.iter().try_for_each(|fork| c.wait_for(fork))?;
-            let own = chain(c, 9)?;
-            let outputs =
-                ends.iter().chain([&own]).zip(0..).map(|(end, at)| c.read_as(&format!("end {at}"), end));
-            outputs.collect::<Result<Vec<_>>>()
-        })
-        .unwrap();
+    let (graph, outputs) = queue.graph_of(|c| {
+        let forks: Vec<_> = (0..4).map(|at| c.fork(&format!("fork {at}"))).collect();
+        let ends = forks.iter().zip(2..).map(|(fork, a)| chain(fork, a)).collect::<Result<Vec<_>>>()?;
+        forks.iter().try_for_each(|fork| c.wait_for(fork))?;
+        let own = chain(c, 9)?;
+        let outputs =
+            ends.iter().chain([&own]).zip(0..).map(|(end, at)| c.read_as(&format!("end {at}"), end));
+        outputs.collect::<Result<Vec<_>>>()
+    });
     for _ in 0..10 {
         let run = queue.replay(&graph).unwrap();
         for (output, a) in outputs.iter().zip([2, 3, 4, 5, 9]) {
@@ -192,27 +185,22 @@ fn results(subject: &Subject) {
 
 fn on_another_queue(subject: &Subject) {
     for policy in [Policy::Unchecked, Policy::Checked, Policy::Ordered] {
-        let ctx = subject.ctx_with(policy);
-        let queue = ctx.queue("main");
-        let mut y = ctx.zeros::<u32, 1>([N]).unwrap();
-        let mut z = ctx.zeros::<u32, 1>([N]).unwrap();
+        let (ctx, queue) = subject.with_queue_under(policy, "main");
+        let [mut y, mut z] = [(); 2].map(|()| ctx.zeros::<u32, 1>([N]).unwrap());
         ctx.synchronize().wait().unwrap();
-        let (graph, ()) = queue
-            .capture(|c| {
-                let side = c.fork("side");
-                let own = c.full([N], 1_u32)?;
-                c.copy(&own, &mut y)?;
-                drop(own);
-                // The array gets the memory of `own`, and its first use is on a queue that does not wait for `c`.
-                let mut own = c.empty::<u32, 1>([N])?;
-                side.fill(&mut own, 2)?;
-                side.copy(&own, &mut z)?;
-                c.wait_for(&side)
-            })
-            .unwrap();
+        let (graph, ()) = queue.graph_of(|c| {
+            let side = c.fork("side");
+            let own = c.full([N], 1_u32)?;
+            c.copy(&own, &mut y)?;
+            drop(own);
+            // The array gets the memory of `own`, and its first use is on a queue that does not wait for `c`.
+            let mut own = c.empty::<u32, 1>([N])?;
+            side.fill(&mut own, 2)?;
+            side.copy(&own, &mut z)?;
+            c.wait_for(&side)
+        });
         for _ in 0..10 {
-            queue.replay(&graph).unwrap();
-            assert_eq!(queue.read(&y).wait().unwrap(), [1; N]);
+            assert_eq!(queue.read_after(&graph, &y), [1; N]);
             assert_eq!(queue.read(&z).wait().unwrap(), [2; N]);
         }
     }

@@ -1,7 +1,7 @@
 //! T04 and T05: times of markers and nodes in replays.
 
-use crate::common::kernels::{Iota, Mix};
-use crate::common::{Case, Subject, case, raw};
+use crate::common::kernels::Iota;
+use crate::common::{Calls, Case, Subject, assert_error, case, raw};
 use fencepost::prelude::*;
 use fencepost::profile::{Activity, Row, Unmeasured};
 use fencepost::{
@@ -38,9 +38,8 @@ fn with_clock() -> EventOptions {
 /// Captures `parts` parts with a marker before each and one at the end. A part has a launch, a copy and a fill.
 fn marked(ctx: &Context, queue: &CommandQueue, parts: usize) -> (Graph, Vec<Event>) {
     let iota = ctx.kernel::<Iota>().unwrap();
-    let mut x = ctx.zeros::<u32, 1>([N]).unwrap();
-    let mut y = ctx.zeros::<u32, 1>([N]).unwrap();
-    let captured = queue.capture(|c| {
+    let [mut x, mut y] = [(); 2].map(|()| ctx.zeros::<u32, 1>([N]).unwrap());
+    queue.graph_of(|c| {
         let mut markers = vec![c.marker_with(with_clock())];
         for _ in 0..parts {
             c.launch(&iota, Grid::threads([N]), Iota { start: 3, step: 1, out: &mut x })?;
@@ -49,8 +48,7 @@ fn marked(ctx: &Context, queue: &CommandQueue, parts: usize) -> (Graph, Vec<Even
             markers.push(c.marker_with(with_clock()));
         }
         Ok(markers)
-    });
-    captured.unwrap()
+    })
 }
 
 fn events(run: &Replay, markers: &[Event]) -> Vec<Event> {
@@ -70,12 +68,9 @@ fn each_replay_on(ctx: &Context) {
     let (graph, markers) = marked(ctx, &queue, 3);
     let runs: Vec<Vec<Event>> = (0..3).map(|_| events(&queue.replay(&graph).unwrap(), &markers)).collect();
     for run in &runs {
-        assert!(
-            run.windows(2).all(|pair| seconds(&pair[0], &pair[1]) > 0.0),
-            "there is work between any two"
-        );
-        let parts: f64 = run.windows(2).map(|pair| seconds(&pair[0], &pair[1])).sum();
-        assert!((seconds(&run[0], &run[3]) - parts).abs() < 1e-9);
+        let parts: Vec<f64> = run.windows(2).map(|pair| seconds(&pair[0], &pair[1])).collect();
+        assert!(parts.iter().all(|&part| part > 0.0), "there is work between any two");
+        assert!((seconds(&run[0], &run[3]) - parts.iter().sum::<f64>()).abs() < 1e-9);
         assert_eq!(seconds(&run[2], &run[1]), -seconds(&run[1], &run[2]));
     }
     for pair in runs.windows(2) {
@@ -113,9 +108,8 @@ fn covers_on(ctx: &Context) {
 fn timed_queue(subject: &Subject) {
     let ctx = subject.ctx();
     let queue = ctx.queue_with(QueueOptions::default().timing(true));
-    let mut x = ctx.zeros::<u32, 1>([N]).unwrap();
-    let mut y = ctx.zeros::<u32, 1>([N]).unwrap();
-    let captured = queue.capture(|c| {
+    let [mut x, mut y] = [(); 2].map(|()| ctx.zeros::<u32, 1>([N]).unwrap());
+    let (graph, markers) = queue.graph_of(|c| {
         let start = c.marker();
         c.fill(&mut x, 1)?;
         let side = c.fork("side");
@@ -125,7 +119,6 @@ fn timed_queue(subject: &Subject) {
         c.wait_for(&side)?;
         Ok([start, begun, ended, c.marker()])
     });
-    let (graph, markers) = captured.unwrap();
     assert_eq!(graph.statistics().times, 4, "a join needs no time");
     for queue in [queue, ctx.queue("untimed")] {
         let run = events(&queue.replay(&graph).unwrap(), &markers);
@@ -181,8 +174,7 @@ fn no_timestamps(subject: &Subject) {
         let (graph, markers) = marked(&ctx, &queue, 1);
         let marks = events(&queue.replay(&graph).unwrap(), &markers);
         marks[1].wait().unwrap();
-        let error = marks[1].seconds_since(&marks[0]).wait().unwrap_err();
-        assert!(matches!(error.detail(), ErrorDetail::NotMeasured { .. }), "{error}");
+        assert_error!(marks[1].seconds_since(&marks[0]).wait(), ErrorDetail::NotMeasured { .. });
         let profiler = ctx.profile();
         queue.replay(&graph).unwrap();
         let profile = profiler.finish().wait().unwrap();
@@ -194,16 +186,13 @@ fn no_timestamps(subject: &Subject) {
 
 fn untimed(subject: &Subject) {
     let (ctx, queue) = subject.with_queue("main");
-    let gate = ctx.user_event("gate");
     let mut x = ctx.zeros::<u32, 1>([N]).unwrap();
-    let (graph, (plain, timed)) = queue
-        .capture(|c| {
-            let plain = c.marker();
-            c.fill(&mut x, 1)?;
-            Ok((plain, c.marker_with(with_clock())))
-        })
-        .unwrap();
-    queue.wait_for(&gate.event()).unwrap();
+    let (graph, (plain, timed)) = queue.graph_of(|c| {
+        let plain = c.marker();
+        c.fill(&mut x, 1)?;
+        Ok((plain, c.marker_with(with_clock())))
+    });
+    let gate = queue.hold();
     let run = queue.replay(&graph).unwrap();
     let plain = run.event_of(&plain).unwrap();
     let timed = run.event_of(&timed).unwrap();
@@ -211,13 +200,11 @@ fn untimed(subject: &Subject) {
     gate.signal();
     plain.wait().unwrap();
     assert!(run.event().is_complete().unwrap() && timed.is_complete().unwrap());
-    let error = timed.seconds_since(&plain).wait().unwrap_err();
-    assert!(matches!(error.detail(), ErrorDetail::Untimed { .. }), "{error}");
+    assert_error!(timed.seconds_since(&plain).wait(), ErrorDetail::Untimed { .. });
     // The marker itself is a point in the capture, without a replay.
     let (graph, (start, end)) =
         queue.capture(|c| Ok((c.marker_with(with_clock()), c.marker_with(with_clock())))).unwrap();
-    let error = end.seconds_since(&start).wait().unwrap_err();
-    assert!(matches!(error.detail(), ErrorDetail::Captured { .. }), "{error}");
+    let error = assert_error!(end.seconds_since(&start).wait(), ErrorDetail::Captured { .. });
     assert!(error.to_string().contains("Replay::event_of"), "{error}");
     drop(graph);
 }
@@ -243,14 +230,13 @@ fn foreign(subject: &Subject) {
 fn no_join(subject: &Subject) {
     let (ctx, queue) = subject.with_queue("main");
     let mut x = ctx.zeros::<u32, 1>([N]).unwrap();
-    let captured = queue.capture(|c| {
+    let (graph, (start, end)) = queue.graph_of(|c| {
         let side = c.fork("side");
         let start = side.marker_with(with_clock());
         side.fill(&mut x, 1)?;
         c.wait_for(&side)?;
         Ok((start, side.marker_with(with_clock())))
     });
-    let (graph, (start, end)) = captured.unwrap();
     let run = queue.replay(&graph).unwrap();
     assert!(seconds(&run.event_of(&start).unwrap(), &run.event_of(&end).unwrap()) > 0.0);
     // A command after the marker still needs a join.
@@ -265,12 +251,11 @@ fn no_join(subject: &Subject) {
 fn child(subject: &Subject) {
     let (ctx, queue) = subject.with_queue("main");
     let (inner, inside) = marked(&ctx, &queue, 2);
-    let captured = queue.capture(|c| {
+    let (graph, markers) = queue.graph_of(|c| {
         let start = c.marker_with(with_clock());
         c.replay(&inner)?;
         Ok([start, c.marker_with(with_clock())])
     });
-    let (graph, markers) = captured.unwrap();
     let run = queue.replay(&graph).unwrap();
     let marks = events(&run, &markers);
     assert!(seconds(&marks[0], &marks[1]) > 0.0);
@@ -284,18 +269,15 @@ fn nodes_of(profile: &Profile) -> Vec<&Row> {
 
 /// Captures a graph on two queues, with a host callback.
 fn two_queues(ctx: &Context, queue: &CommandQueue) -> Graph {
-    let mix = ctx.kernel::<Mix>().unwrap();
-    let x = ctx.zeros::<u32, 1>([N]).unwrap();
-    let mut y = ctx.zeros::<u32, 1>([N]).unwrap();
-    let mut z = ctx.zeros::<u32, 1>([N]).unwrap();
+    let [x, mut y, mut z] = [(); 3].map(|()| ctx.zeros::<u32, 1>([N]).unwrap());
     let captured = queue.capture(|c| {
         c.fill(&mut y, 3)?;
         let side = c.fork("side");
-        side.launch(&mix, Grid::threads([N]), Mix { a: 2, b: 3, x: &x, y: &mut z })?;
+        side.mix(2, 3, &x, &mut z)?;
         c.copy(&x, &mut y)?;
         c.wait_for(&side)?;
         c.host(|| ())?;
-        c.launch(&mix, Grid::threads([N]), Mix { a: 2, b: 3, x: &z, y: &mut y })?;
+        c.mix(2, 3, &z, &mut y)?;
         c.read_as("result", &y)
     });
     captured.unwrap().0
@@ -408,9 +390,8 @@ fn written(subject: &Subject) {
 
 fn only_while_profiled(subject: &Subject) {
     let (ctx, queue) = subject.with_queue("main");
-    let gate = ctx.user_event("gate");
     let graph = two_queues(&ctx, &queue);
-    queue.wait_for(&gate.event()).unwrap();
+    let gate = queue.hold();
     let before = queue.replay(&graph).unwrap();
     let profiler = ctx.profile();
     let during = queue.replay(&graph).unwrap();

@@ -1,7 +1,7 @@
 //! G02: captured copies, fills, uploads and downloads, with offsets and in one to three dimensions.
 
-use crate::common::kernels::{Iota, Mix, Saxpy};
-use crate::common::{Case, Subject, case};
+use crate::common::kernels::{Iota, Saxpy};
+use crate::common::{Calls, Case, Subject, case};
 use fencepost::prelude::*;
 use fencepost::{HostArray, Upload, region};
 
@@ -30,13 +30,11 @@ fn offsets(subject: &Subject) {
     let (ctx, queue) = subject.with_queue("main");
     let x = queue.array(&counted(N)).unwrap();
     let mut y = ctx.zeros::<u32, 1>([N]).unwrap();
-    let (graph, ()) = queue
-        .capture(|c| {
-            c.copy(&x.slice(10..30)?, &mut y.slice(100..120)?)?;
-            c.copy(&y.slice(105..110)?, &mut y.slice(0..5)?)?;
-            c.fill(&mut y.slice(200..201)?, 77)
-        })
-        .unwrap();
+    let (graph, ()) = queue.graph_of(|c| {
+        c.copy(&x.slice(10..30)?, &mut y.slice(100..120)?)?;
+        c.copy(&y.slice(105..110)?, &mut y.slice(0..5)?)?;
+        c.fill(&mut y.slice(200..201)?, 77)
+    });
     for _ in 0..2 {
         queue.fill(&mut y, 0).unwrap();
         queue.replay(&graph).unwrap();
@@ -55,13 +53,11 @@ fn regions(subject: &Subject) {
     let mut table = ctx.zeros::<u32, 2>([8, 9]).unwrap();
     let halves = queue.array(&(0..64_u16).collect::<Vec<_>>()).unwrap().reshape([8, 8]).unwrap();
     let mut odd = ctx.zeros::<u16, 2>([3, 3]).unwrap();
-    let (graph, ()) = queue
-        .capture(|c| {
-            c.copy_region(&cube, region![1..3, 1..4, 2..6; 2], &mut part, region![])?;
-            c.copy_region(&part, region![0, .., 1], &mut table, region![2..8; 2, 4])?;
-            c.copy_region(&halves, region![1..4, 3..6], &mut odd, region![])
-        })
-        .unwrap();
+    let (graph, ()) = queue.graph_of(|c| {
+        c.copy_region(&cube, region![1..3, 1..4, 2..6; 2], &mut part, region![])?;
+        c.copy_region(&part, region![0, .., 1], &mut table, region![2..8; 2, 4])?;
+        c.copy_region(&halves, region![1..4, 3..6], &mut odd, region![])
+    });
     for _ in 0..2 {
         queue.fill(&mut table, 0).unwrap();
         queue.replay(&graph).unwrap();
@@ -84,20 +80,17 @@ fn fills(subject: &Subject) {
     let mut words = ctx.zeros::<u32, 1>([12]).unwrap();
     let mut vectors = ctx.zeros::<[f32; 4], 1>([3]).unwrap();
     let mut nothing = ctx.zeros::<u32, 1>([0]).unwrap();
-    let (graph, ()) = queue
-        .capture(|c| {
-            c.fill(&mut bytes, 0xAB)?;
-            c.fill(&mut halves, 0xABCD)?;
-            c.fill(&mut words, 0xABCD_EF01)?;
-            c.fill(&mut vectors, [1.0, 2.0, 3.0, 4.0])?;
-            c.fill(&mut nothing, 1)
-        })
-        .unwrap();
+    let (graph, ()) = queue.graph_of(|c| {
+        c.fill(&mut bytes, 0xAB)?;
+        c.fill(&mut halves, 0xABCD)?;
+        c.fill(&mut words, 0xABCD_EF01)?;
+        c.fill(&mut vectors, [1.0, 2.0, 3.0, 4.0])?;
+        c.fill(&mut nothing, 1)
+    });
     for _ in 0..2 {
         queue.fill(&mut words, 0).unwrap();
         queue.fill(&mut vectors, [0.0; 4]).unwrap();
-        queue.replay(&graph).unwrap();
-        assert_eq!(queue.read(&bytes).wait().unwrap(), [0xAB; 12]);
+        assert_eq!(queue.read_after(&graph, &bytes), [0xAB; 12]);
         assert_eq!(queue.read(&halves).wait().unwrap(), [0xABCD; 12]);
         assert_eq!(queue.read(&words).wait().unwrap(), [0xABCD_EF01; 12]);
         assert_eq!(queue.read(&vectors).wait().unwrap(), [[1.0, 2.0, 3.0, 4.0]; 3]);
@@ -108,21 +101,18 @@ fn uploads(subject: &Subject) {
     let (ctx, queue) = subject.with_queue("main");
     let mut host = counted(N);
     let mut pinned: HostArray<u32, Upload> = ctx.pinned([N]).unwrap();
-    let mut x = ctx.zeros::<u32, 1>([N]).unwrap();
-    let mut y = ctx.zeros::<u32, 1>([N]).unwrap();
+    let [mut x, mut y] = [(); 2].map(|()| ctx.zeros::<u32, 1>([N]).unwrap());
     let (constant, ()) = queue.capture(|c| c.upload(&host, &mut x)).unwrap();
     // An upload uses the bytes at the capture, not those at the replay.
     host.fill(9);
     for _ in 0..3 {
         queue.fill(&mut x, 1).unwrap();
-        queue.replay(&constant).unwrap();
-        assert_eq!(queue.read(&x).wait().unwrap(), counted(N));
+        assert_eq!(queue.read_after(&constant, &x), counted(N));
     }
     let (at_replay, ()) = queue.capture(|c| c.upload(&pinned.slice(0..N)?, &mut y)).unwrap();
     for round in 4..7 {
         pinned.write(|host| host.fill(round)).unwrap();
-        queue.replay(&at_replay).unwrap();
-        assert_eq!(queue.read(&y).wait().unwrap(), [round; N]);
+        assert_eq!(queue.read_after(&at_replay, &y), [round; N]);
     }
 }
 
@@ -131,12 +121,10 @@ fn overlapping(subject: &Subject) {
     let mut x = queue.array(&counted(8)).unwrap();
     let (graph, ()) = queue.capture(|c| c.copy(&x.slice(0..7)?, &mut x.slice(1..8)?)).unwrap();
     for right in [[0, 0, 1, 2, 3, 4, 5, 6], [0, 0, 0, 1, 2, 3, 4, 5]] {
-        queue.replay(&graph).unwrap();
-        assert_eq!(queue.read(&x).wait().unwrap(), right);
+        assert_eq!(queue.read_after(&graph, &x), right);
     }
     queue.upload(&counted(8), &mut x).unwrap();
-    queue.replay(&graph).unwrap();
-    assert_eq!(queue.read(&x).wait().unwrap(), [0, 0, 1, 2, 3, 4, 5, 6]);
+    assert_eq!(queue.read_after(&graph, &x), [0, 0, 1, 2, 3, 4, 5, 6]);
 }
 
 fn indirect(subject: &Subject) {
@@ -145,12 +133,10 @@ fn indirect(subject: &Subject) {
     let group = iota.workgroup()[0] as usize;
     let mut counts = ctx.zeros::<u32, 1>([4]).unwrap();
     let mut out = ctx.zeros::<u32, 1>([4 * group]).unwrap();
-    let (graph, ()) = queue
-        .capture(|c| {
-            c.fill(&mut out, 0)?;
-            c.launch(&iota, Grid::indirect(&counts, 1), Iota { start: 1, step: 0, out: &mut out })
-        })
-        .unwrap();
+    let (graph, ()) = queue.graph_of(|c| {
+        c.fill(&mut out, 0)?;
+        c.launch(&iota, Grid::indirect(&counts, 1), Iota { start: 1, step: 0, out: &mut out })
+    });
     for groups in [0, 2, 1, 4] {
         queue.upload(&[9, groups, 1, 1], &mut counts).unwrap();
         queue.replay(&graph).unwrap();
@@ -161,18 +147,15 @@ fn indirect(subject: &Subject) {
 
 fn feedback(subject: &Subject) {
     let (ctx, queue) = subject.with_queue("main");
-    let mix = ctx.kernel::<Mix>().unwrap();
     let mut state = ctx.full([N], 1_u32).unwrap();
     let mut shown = ctx.zeros::<u32, 1>([N]).unwrap();
-    let (graph, output) = queue
-        .capture(|c| {
-            let mut own = c.zeros::<u32, 1>([N])?;
-            c.launch(&mix, Grid::threads([N]), Mix { a: 0, b: 5, x: &state, y: &mut own })?;
-            c.launch(&mix, Grid::threads([N]), Mix { a: 3, b: 0, x: &own, y: &mut state })?;
-            c.copy(&state, &mut shown)?;
-            c.read_as("own", &own)
-        })
-        .unwrap();
+    let (graph, output) = queue.graph_of(|c| {
+        let mut own = c.zeros::<u32, 1>([N])?;
+        c.mix(0, 5, &state, &mut own)?;
+        c.mix(3, 0, &own, &mut state)?;
+        c.copy(&state, &mut shown)?;
+        c.read_as("own", &own)
+    });
     let mut right = 1_u32;
     let mut outputs = Vec::new();
     let runs: Vec<_> = (0..6).map(|_| queue.replay(&graph).unwrap()).collect();
@@ -188,18 +171,15 @@ fn feedback(subject: &Subject) {
 
 fn partial_write(subject: &Subject) {
     let (ctx, queue) = subject.with_queue("main");
-    let mut x = ctx.zeros::<u32, 1>([N]).unwrap();
-    let mut y = ctx.zeros::<u32, 1>([N]).unwrap();
-    let (graph, ()) = queue
-        .capture(|c| {
-            let forks: Vec<_> = (0..3).map(|at| c.fork(&format!("fork {at}"))).collect();
-            forks[0].fill(&mut x, 1)?;
-            // This write covers a part of the first one. A read of everything comes after both.
-            forks[1].fill(&mut x.slice(0..N / 2)?, 2)?;
-            forks[2].copy(&x, &mut y)?;
-            forks.iter().try_for_each(|fork| c.wait_for(fork))
-        })
-        .unwrap();
+    let [mut x, mut y] = [(); 2].map(|()| ctx.zeros::<u32, 1>([N]).unwrap());
+    let (graph, ()) = queue.graph_of(|c| {
+        let forks: Vec<_> = (0..3).map(|at| c.fork(&format!("fork {at}"))).collect();
+        forks[0].fill(&mut x, 1)?;
+        // This write covers a part of the first one. A read of everything comes after both.
+        forks[1].fill(&mut x.slice(0..N / 2)?, 2)?;
+        forks[2].copy(&x, &mut y)?;
+        forks.iter().try_for_each(|fork| c.wait_for(fork))
+    });
     for _ in 0..5 {
         queue.fill(&mut x, 0).unwrap();
         queue.replay(&graph).unwrap();
@@ -211,55 +191,44 @@ fn partial_write(subject: &Subject) {
 fn between_reads(subject: &Subject) {
     let (ctx, queue) = subject.with_queue("main");
     let mut x = ctx.full([N], 1_u32).unwrap();
-    let mut y = ctx.zeros::<u32, 1>([N]).unwrap();
-    let mut z = ctx.zeros::<u32, 1>([N]).unwrap();
-    let (graph, ()) = queue
-        .capture(|c| {
-            let side = c.fork("side");
-            let writer = c.fork("writer");
-            c.copy(&x, &mut y)?;
-            writer.fill(&mut x, 2)?;
-            side.copy(&x, &mut z)?;
-            c.wait_for(&writer)?;
-            c.wait_for(&side)
-        })
-        .unwrap();
+    let [mut y, mut z] = [(); 2].map(|()| ctx.zeros::<u32, 1>([N]).unwrap());
+    let (graph, ()) = queue.graph_of(|c| {
+        let side = c.fork("side");
+        let writer = c.fork("writer");
+        c.copy(&x, &mut y)?;
+        writer.fill(&mut x, 2)?;
+        side.copy(&x, &mut z)?;
+        c.wait_for(&writer)?;
+        c.wait_for(&side)
+    });
     for first in [1, 2, 2] {
-        queue.replay(&graph).unwrap();
-        assert_eq!(queue.read(&y).wait().unwrap(), [first; N]);
+        assert_eq!(queue.read_after(&graph, &y), [first; N]);
         assert_eq!(queue.read(&z).wait().unwrap(), [2; N]);
     }
 }
 
 fn dot_product(subject: &Subject) {
-    let ctx = subject.ctx_with(Policy::Checked);
-    let queue = ctx.queue("main");
+    let (ctx, queue) = subject.with_queue_under(Policy::Checked, "main");
     let saxpy = ctx.kernel::<Saxpy<u32>>().unwrap();
     let x = queue.array(&counted(N)).unwrap();
     let mut y = queue.full([N], 1_u32).unwrap();
-    let (graph, sum) = queue
-        .capture(|c| {
-            let mut halves = Vec::new();
-            for at in 0..2 {
-                let fork = c.fork("half");
-                let range = at * N / 2..(at + 1) * N / 2;
-                let mut part = fork.zeros::<u32, 1>([N / 2])?;
-                fork.copy(&y.slice(range.clone())?, &mut part)?;
-                fork.launch(
-                    &saxpy,
-                    Grid::threads([N / 2]),
-                    Saxpy { a: 2, x: &x.slice(range)?, y: &mut part },
-                )?;
-                halves.push((fork, part));
-            }
-            let mut sum = c.zeros::<u32, 1>([N / 2])?;
-            for (fork, part) in &halves {
-                c.wait_for(fork)?;
-                c.launch(&saxpy, Grid::threads([N / 2]), Saxpy { a: 1, x: part, y: &mut sum })?;
-            }
-            c.read_as("sum", &sum)
-        })
-        .unwrap();
+    let (graph, sum) = queue.graph_of(|c| {
+        let mut halves = Vec::new();
+        for at in 0..2 {
+            let fork = c.fork("half");
+            let range = at * N / 2..(at + 1) * N / 2;
+            let mut part = fork.zeros::<u32, 1>([N / 2])?;
+            fork.copy(&y.slice(range.clone())?, &mut part)?;
+            fork.launch(&saxpy, Grid::threads([N / 2]), Saxpy { a: 2, x: &x.slice(range)?, y: &mut part })?;
+            halves.push((fork, part));
+        }
+        let mut sum = c.zeros::<u32, 1>([N / 2])?;
+        for (fork, part) in &halves {
+            c.wait_for(fork)?;
+            c.launch(&saxpy, Grid::threads([N / 2]), Saxpy { a: 1, x: part, y: &mut sum })?;
+        }
+        c.read_as("sum", &sum)
+    });
     for value in 1..4 {
         queue.fill(&mut y, value).unwrap();
         let run = queue.replay(&graph).unwrap();

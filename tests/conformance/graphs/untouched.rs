@@ -1,8 +1,8 @@
 //! G01: a capture alone changes nothing, and a replay uses the bytes at its time.
 
 use crate::common::counted::Counted;
-use crate::common::kernels::{Iota, Mix};
-use crate::common::{Case, Subject, case};
+use crate::common::kernels::Iota;
+use crate::common::{Calls, Case, Subject, case};
 use fencepost::prelude::*;
 use fencepost::{Bound, Capture, Download, HostArray, Result, Upload, region};
 use std::sync::Arc;
@@ -18,17 +18,11 @@ pub fn cases() -> Vec<Case> {
 const N: usize = 64;
 
 /// Captures a node of each kind.
-fn every_node(
-    c: &Capture,
-    ctx: &Context,
-    arrays: &[DeviceArray<u32>; 3],
-    calls: &Arc<AtomicU32>,
-) -> Result<()> {
+fn every_node(c: &Capture, arrays: &[DeviceArray<u32>; 3], calls: &Arc<AtomicU32>) -> Result<()> {
     let [x, y, flag] = arrays;
-    let mix = ctx.kernel::<Mix>()?;
     let flag = flag.slice(0..1)?;
     let side = c.fork("side");
-    side.launch(&mix, Grid::threads([N]), Mix { a: 2, b: 1, x, y: &mut y.clone() })?;
+    side.mix(2, 1, x, &mut y.clone())?;
     c.wait_for(&side)?;
     c.fill(&mut x.clone(), 9)?;
     c.upload(&[8_u32; N], &mut y.clone())?;
@@ -56,7 +50,7 @@ fn untouched(subject: &Subject) {
     let used = ctx.pool().stats().used;
     for outcome in ["a graph", "an error", "a graph"] {
         let captured = queue.capture(|c| {
-            every_node(c, &ctx, &arrays, &calls)?;
+            every_node(c, &arrays, &calls)?;
             c.upload(&pinned, &mut arrays[0].clone())?;
             c.download(&arrays[0], &mut back)?;
             if outcome == "an error" { c.flush() } else { Ok(()) }
@@ -76,15 +70,11 @@ fn untouched(subject: &Subject) {
 fn three_writers(subject: &Subject) {
     let (ctx, queue) = subject.with_queue("main");
     let iota = ctx.kernel::<Iota>().unwrap();
-    let mut x = ctx.zeros::<u32, 1>([N]).unwrap();
-    let mut y = ctx.zeros::<u32, 1>([N]).unwrap();
-    let mix = ctx.kernel::<Mix>().unwrap();
-    let (graph, shown) = queue
-        .capture(|c| {
-            c.launch(&mix, Grid::threads([N]), Mix { a: 0, b: 1, x: &x, y: &mut y })?;
-            c.read_as("y", &y)
-        })
-        .unwrap();
+    let [mut x, mut y] = [(); 2].map(|()| ctx.zeros::<u32, 1>([N]).unwrap());
+    let (graph, shown) = queue.graph_of(|c| {
+        c.mix(0, 1, &x, &mut y)?;
+        c.read_as("y", &y)
+    });
     let each = |value: &dyn Fn(u32) -> u32| (0..N as u32).map(|at| value(at) + 1).collect::<Vec<_>>();
     let first = {
         queue.launch(&iota, Grid::threads([N]), Iota { start: 5, step: 3, out: &mut x }).unwrap();

@@ -1,7 +1,7 @@
 //! G03: the effect of every verb on a captured queue, which works afterwards.
 
 use crate::common::kernels::Mix;
-use crate::common::{Case, Subject, case};
+use crate::common::{Calls, Case, Subject, assert_error, case};
 use crate::graphs::temporaries::has_returned;
 use crate::graphs::verb_table::{Behaviour, Call, FirstOf, N, Objects, Phases, Verb, events, table};
 use crate::kernels::shaders::{Host, set_word, word, words};
@@ -79,8 +79,7 @@ fn give(ctx: &Context) {
 
 fn objects(ctx: Context, other: Context) -> (Objects, CommandQueue) {
     let queue = ctx.queue("main");
-    let x = queue.full([N], 7_u32).unwrap();
-    let two = queue.full([N], 2_u32).unwrap();
+    let [x, two] = [7_u32, 2].map(|value| queue.full([N], value).unwrap());
     let child = queue.capture(|c| c.fill(&mut x.clone(), 9)).unwrap().0;
     let up = ctx.pinned([N]).unwrap();
     let outside = queue.marker();
@@ -143,8 +142,7 @@ fn check_queue(objects: &Objects, queue: &CommandQueue, after: &str) {
     queue.fill(&mut x, 3).unwrap();
     let (graph, ()) = queue.capture(|c| c.fill(&mut x, 4)).unwrap();
     assert_eq!(queue.read(&objects.x).wait().unwrap(), [3; N], "after `{after}`");
-    queue.replay(&graph).unwrap();
-    assert_eq!(queue.read(&objects.x).wait().unwrap(), [4; N], "after `{after}`");
+    assert_eq!(queue.read_after(&graph, &objects.x), [4; N], "after `{after}`");
     assert!(queue.take_error().is_none(), "after `{after}`");
 }
 
@@ -231,12 +229,8 @@ fn in_a_body(subject: &Subject) {
         match captured {
             Ok((graph, ())) => {
                 assert!(!refused, "a body takes `{}`", verb.name);
-                assert_eq!(
-                    queue.read(x).wait().unwrap(),
-                    [7; N],
-                    "the capture of `{}` executes it",
-                    verb.name
-                );
+                let found = queue.read(x).wait().unwrap();
+                assert_eq!(found, [7; N], "the capture of `{}` executes it", verb.name);
                 queue.replay(&graph).unwrap();
                 let changed = queue.read(x).wait().unwrap() != [7; N];
                 assert_eq!(changed, verb.behaviour == Behaviour::Writes, "`{}`", verb.name);
@@ -252,10 +246,7 @@ fn in_a_body(subject: &Subject) {
                     drop(c.if_(&yes, refused));
                     c.fill(&mut x.clone(), 100)
                 });
-                assert!(
-                    matches!(dropped.map(drop).unwrap_err().detail(), ErrorDetail::Captured { .. }),
-                    "{error}"
-                );
+                assert_error!(dropped, ErrorDetail::Captured { .. }, "{error}");
             }
         }
         check_queue(&objects, &queue, verb.name);
@@ -297,25 +288,22 @@ fn of_the_context(subject: &Subject) {
     let (ctx, queue) = subject.with_queue("main");
     let other = ctx.queue("other");
     let mut y = ctx.zeros::<u32, 1>([N]).unwrap();
-    let (graph, x) = queue
-        .capture(|c| {
-            let mut x = ctx.full([N], 6_u32)?;
-            // These calls run immediately, and are not nodes.
-            assert_eq!(ctx.to_vec(&x)?, [6; N]);
-            assert!(ctx.display(&x)?.to_string().starts_with("[6"));
-            assert_eq!(x.map_read().wait()?[..], [6; N]);
-            other.fill(&mut x, 8)?;
-            assert_eq!(other.read(&x).wait()?, [8; N]);
-            queue.fill(&mut y, 1)?;
-            queue.finish().wait()?;
-            c.copy(&x, &mut y)?;
-            Ok(x)
-        })
-        .unwrap();
+    let (graph, x) = queue.graph_of(|c| {
+        let mut x = ctx.full([N], 6_u32)?;
+        // These calls run immediately, and are not nodes.
+        assert_eq!(ctx.to_vec(&x)?, [6; N]);
+        assert!(ctx.display(&x)?.to_string().starts_with("[6"));
+        assert_eq!(x.map_read().wait()?[..], [6; N]);
+        other.fill(&mut x, 8)?;
+        assert_eq!(other.read(&x).wait()?, [8; N]);
+        queue.fill(&mut y, 1)?;
+        queue.finish().wait()?;
+        c.copy(&x, &mut y)?;
+        Ok(x)
+    });
     assert_eq!(graph.nodes(), 1);
     assert_eq!(queue.read(&y).wait().unwrap(), [1; N]);
-    queue.replay(&graph).unwrap();
-    assert_eq!(queue.read(&y).wait().unwrap(), [8; N]);
+    assert_eq!(queue.read_after(&graph, &y), [8; N]);
     assert_eq!(queue.read(&x).wait().unwrap(), [8; N]);
 }
 
@@ -336,8 +324,7 @@ fn panics(subject: &Subject) {
         assert_eq!(caught.unwrap_err().downcast_ref::<i32>(), Some(&round));
         check_queue(&objects, &queue, "a panic");
         let (side, mut own) = kept.take().unwrap();
-        let error = side.fill(&mut own, 1).unwrap_err();
-        assert!(matches!(error.detail(), ErrorDetail::CaptureEnded { call: "fill", .. }), "{error}");
+        assert_error!(side.fill(&mut own, 1), ErrorDetail::CaptureEnded { call: "fill", .. });
         // An array of the failed capture is an ordinary array.
         queue.fill(&mut own, 5).unwrap();
         assert_eq!(queue.read(&own).wait().unwrap(), [5; N]);
@@ -364,29 +351,24 @@ fn fails(subject: &Subject) {
 }
 
 fn scopes(subject: &Subject) {
-    let ctx = subject.ctx_with(Policy::Unchecked);
-    let queue = ctx.queue("main");
-    let mut x = ctx.zeros::<u32, 1>([N]).unwrap();
-    let mut y = ctx.zeros::<u32, 1>([N]).unwrap();
+    let (ctx, queue) = subject.with_queue_under(Policy::Unchecked, "main");
+    let [mut x, mut y] = [(); 2].map(|()| ctx.zeros::<u32, 1>([N]).unwrap());
     queue.finish().wait().unwrap();
-    let (graph, ()) = queue
-        .capture(|c| {
-            let side = c.fork("side");
-            c.scope(|| {
-                assert_eq!(ctx.current_queue().options().label, "main");
-                ctx.current_queue().fill(&mut x, 4)?;
-                // The entry orders `side` after the fill, as for queues outside of a capture.
-                side.scope(|| ctx.current_queue().copy(&x, &mut y))
-            })?;
-            assert_eq!(ctx.current_queue().options().label, "default");
-            c.wait_for(&side)
-        })
-        .unwrap();
+    let (graph, ()) = queue.graph_of(|c| {
+        let side = c.fork("side");
+        c.scope(|| {
+            assert_eq!(ctx.current_queue().options().label, "main");
+            ctx.current_queue().fill(&mut x, 4)?;
+            // The entry orders `side` after the fill, as for queues outside of a capture.
+            side.scope(|| ctx.current_queue().copy(&x, &mut y))
+        })?;
+        assert_eq!(ctx.current_queue().options().label, "default");
+        c.wait_for(&side)
+    });
     assert_eq!(queue.read(&y).wait().unwrap(), [0; N]);
     for _ in 0..5 {
         queue.fill(&mut x, 0).unwrap();
-        queue.replay(&graph).unwrap();
-        assert_eq!(queue.read(&y).wait().unwrap(), [4; N]);
+        assert_eq!(queue.read_after(&graph, &y), [4; N]);
     }
 }
 
@@ -394,17 +376,14 @@ fn at_once(subject: &Subject) {
     let ctx = subject.ctx();
     let one = ctx.queue("one");
     let two = ctx.queue("two");
-    let x = ctx.zeros::<u32, 1>([N]).unwrap();
-    let y = ctx.zeros::<u32, 1>([N]).unwrap();
+    let [x, y] = [(); 2].map(|()| ctx.zeros::<u32, 1>([N]).unwrap());
     // The inner capture is on another queue, so it is separate.
-    let (outer, inner) = one
-        .capture(|c| {
-            c.fill(&mut x.clone(), 1)?;
-            let (inner, ()) = two.capture(|d| d.fill(&mut y.clone(), 2))?;
-            c.fill(&mut x.clone(), 3)?;
-            Ok(inner)
-        })
-        .unwrap();
+    let (outer, inner) = one.graph_of(|c| {
+        c.fill(&mut x.clone(), 1)?;
+        let (inner, ()) = two.capture(|d| d.fill(&mut y.clone(), 2))?;
+        c.fill(&mut x.clone(), 3)?;
+        Ok(inner)
+    });
     assert_eq!((outer.nodes(), inner.nodes()), (2, 1));
     // An event of one capture is not an event of the other.
     let error = one.capture(|c| two.capture(|d| c.wait_for(d)).map(drop)).unwrap_err();
@@ -423,7 +402,6 @@ fn at_once(subject: &Subject) {
     });
     for (graph, array, value) in [(0, &x, 5), (1, &y, 6), (2, &y, 7)] {
         assert_eq!(graphs[graph].nodes(), 50);
-        two.replay(&graphs[graph]).unwrap();
-        assert_eq!(two.read(array).wait().unwrap(), [value; N]);
+        assert_eq!(two.read_after(&graphs[graph], array), [value; N]);
     }
 }

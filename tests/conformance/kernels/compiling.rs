@@ -1,6 +1,6 @@
 //! K09: kernels that are compiled at once or later; shaders in several files.
 
-use super::shaders::{Text, set_word};
+use super::shaders::{Host, set_word};
 use crate::common::kernels::{Mix, mixed};
 use crate::common::{Case, Subject, case};
 use fencepost::prelude::*;
@@ -87,7 +87,7 @@ fn anew(s: &Subject) {
         @compute @workgroup_size(1) fn given() { x[0] = 1u; }";
     let ctx = s.ctx();
     for value in [4, 9] {
-        let host: super::shaders::Host = if value == 4 {
+        let host: Host = if value == 4 {
             |_, _, _, buffers| set_word(&mut buffers[0], 0, 4)
         } else {
             |_, _, _, buffers| set_word(&mut buffers[0], 0, 9)
@@ -101,23 +101,14 @@ fn anew(s: &Subject) {
 }
 
 fn files(s: &Subject) {
-    const MAIN: Text = Text {
-        entry: "squares",
-        wgsl: "//#use \"math/square.wgsl\"
-            @group(0) @binding(0) var<storage, read_write> x: array<u32>;
-            @compute @workgroup_size(1) fn squares(@builtin(global_invocation_id) id: vec3<u32>) {
-                x[id.x] = square(id.x) + ONE;
-            }",
-        host: |_, _, _, buffers| {
-            (0..4).for_each(|at| set_word(&mut buffers[0], at, (at * at) as u32 + 1));
-        },
-    };
+    const MAIN: &str = "//#use \"math/square.wgsl\"
+        @group(0) @binding(0) var<storage, read_write> x: array<u32>;
+        @compute @workgroup_size(1) fn squares(@builtin(global_invocation_id) id: vec3<u32>) {
+            x[id.x] = square(id.x) + ONE;
+        }";
     let ctx = s.ctx();
-    if s.is_cpu() {
-        ctx.host_kernel(MAIN.entry, Arc::new(MAIN.host)).unwrap();
-    }
-    let alone = ShaderSource::text("squares.wgsl", MAIN.wgsl);
-    let error = ctx.kernel_from_with(&alone, MAIN.entry, &[]).map(drop).unwrap_err().to_string();
+    let alone = ShaderSource::text("squares.wgsl", MAIN);
+    let error = ctx.kernel_from_with(&alone, "squares", &[]).map(drop).unwrap_err().to_string();
     assert!(
         error.starts_with("squares.wgsl:1: there is no file `math/square.wgsl`; there are none"),
         "{error}"
@@ -125,12 +116,12 @@ fn files(s: &Subject) {
     let source = alone
         .with_file("math/square.wgsl", "//#use \"../one.wgsl\"\nfn square(x: u32) -> u32 { return x * x; }")
         .with_file("one.wgsl", "const ONE = 1u;");
-    let kernel = ctx.kernel_from_with(&source, MAIN.entry, &[]).unwrap();
+    let kernel = ctx.kernel_from_with(&source, "squares", &[]).unwrap();
     let mut x = ctx.zeros::<u32, 1>([4]).unwrap();
     ctx.current_queue().launch_dyn(&kernel, Grid::groups([4]), args![&mut x]).unwrap();
     assert_eq!(ctx.current_queue().read(&x).wait().unwrap(), [1, 2, 5, 10]);
     let wrong = source.with_file("one.wgsl", "const ONE = 1u;\n\nconst TWO: u32 = 1.5;");
-    let error = ctx.kernel_from_with(&wrong, MAIN.entry, &[]).map(drop).unwrap_err().to_string();
+    let error = ctx.kernel_from_with(&wrong, "squares", &[]).map(drop).unwrap_err().to_string();
     assert!(error.starts_with("one.wgsl:3:"), "{error}");
 }
 

@@ -1,10 +1,8 @@
 //! K10: elements of arrays and parameters: structs, vectors of three, matrices, `bool`, and numbers of one or two
 //! bytes.
 
-use super::shaders::{Text, set_word, word, words};
 use crate::common::{Case, Subject, case};
 use bytemuck::{Pod, Zeroable};
-use fencepost::ErrorDetail;
 use fencepost::prelude::*;
 use std::fmt::Debug;
 
@@ -42,9 +40,7 @@ fn ball(id: u32) -> Ball {
     Ball { place: [x, x + 0.25, x + 0.5], mass: 2.0, speed: [1.0, -1.0, x], id }
 }
 
-const MOVES: Text = Text {
-    entry: "moves",
-    wgsl: "
+const MOVES: &str = "
 struct Ball { place: vec3<f32>, mass: f32, speed: vec3<f32>, id: u32 }
 @group(0) @binding(0) var<storage, read_write> balls: array<Ball>;
 @compute @workgroup_size(1)
@@ -52,21 +48,11 @@ fn moves(@builtin(global_invocation_id) gid: vec3<u32>) {
     if gid.x >= arrayLength(&balls) { return; }
     balls[gid.x].place += balls[gid.x].speed * balls[gid.x].mass;
     balls[gid.x].id += 100u;
-}",
-    host: |_, _, _, buffers| {
-        for at in 0..words(&buffers[0]) / 8 {
-            let number = |member: usize| f32::from_bits(word(&buffers[0], 8 * at + member));
-            let moved = [0, 1, 2].map(|axis| number(axis) + number(4 + axis) * number(3));
-            let id = word(&buffers[0], 8 * at + 7) + 100;
-            (0..3).for_each(|axis| set_word(&mut buffers[0], 8 * at + axis, moved[axis].to_bits()));
-            set_word(&mut buffers[0], 8 * at + 7, id);
-        }
-    },
-};
+}";
 
 fn structs(s: &Subject) {
     let (ctx, queue) = s.with_queue("q");
-    let kernel = MOVES.kernel(s, &ctx);
+    let kernel = ctx.kernel_from(MOVES, "moves").unwrap();
     let before: Vec<Ball> = (0..5).map(ball).collect();
     let mut balls = queue.array(&before).unwrap();
     queue.launch_dyn(&kernel, Grid::threads([5]), args![balls = &mut balls]).unwrap();
@@ -81,7 +67,7 @@ fn structs(s: &Subject) {
 
 fn refused(s: &Subject) {
     let (ctx, queue) = s.with_queue("q");
-    let kernel = MOVES.kernel(s, &ctx);
+    let kernel = ctx.kernel_from(MOVES, "moves").unwrap();
     let mut tight = queue.zeros::<Tight, 1>([5]).unwrap();
     let error =
         queue.launch_dyn(&kernel, Grid::threads([5]), args![balls = &mut tight]).unwrap_err().to_string();
@@ -103,9 +89,7 @@ struct Light {
     power: f32,
 }
 
-const TAKES: Text = Text {
-    entry: "takes",
-    wgsl: "
+const TAKES: &str = "
 struct Light { color: vec3<f32>, power: f32 }
 struct Params { on: u32, turn: mat4x4<f32>, axis: vec3<f32>, light: Light }
 @group(0) @binding(0) var<uniform> params: Params;
@@ -116,22 +100,11 @@ fn takes() {
     for (var i = 0u; i < 3u; i++) { out[16u + i] = params.axis[i]; out[20u + i] = params.light.color[i]; }
     out[19] = f32(params.on);
     out[23] = params.light.power;
-}",
-    host: |_, _, params, buffers| {
-        let at = |offset: usize| bytemuck::pod_read_unaligned::<u32>(&params[offset..offset + 4]);
-        (0..16).for_each(|i| set_word(&mut buffers[0], i, at(16 + 4 * i)));
-        for i in 0..3 {
-            set_word(&mut buffers[0], 16 + i, at(80 + 4 * i));
-            set_word(&mut buffers[0], 20 + i, at(96 + 4 * i));
-        }
-        set_word(&mut buffers[0], 19, (at(0) as f32).to_bits());
-        set_word(&mut buffers[0], 23, at(108));
-    },
-};
+}";
 
 fn parameters(s: &Subject) {
     let (ctx, queue) = s.with_queue("q");
-    let kernel = TAKES.kernel(s, &ctx);
+    let kernel = ctx.kernel_from(TAKES, "takes").unwrap();
     let turn: [[f32; 4]; 4] = std::array::from_fn(|c| std::array::from_fn(|r| (10 * c + r) as f32));
     let light = Light { color: [0.1, 0.2, 0.3], power: 9.0 };
     for on in [false, true] {
@@ -144,38 +117,26 @@ fn parameters(s: &Subject) {
     }
 }
 
-const BYTES: Text = Text {
-    entry: "bytes",
-    wgsl: "
+const BYTES: &str = "
 @group(0) @binding(0) var<storage, read> given: array<u32>;
 @group(0) @binding(1) var<storage, read_write> turned: array<u32>;
 @compute @workgroup_size(1)
 fn bytes(@builtin(global_invocation_id) gid: vec3<u32>) {
     if gid.x >= arrayLength(&turned) { return; }
     turned[gid.x] = ~given[gid.x];
-}",
-    host: |_, _, _, buffers| {
-        let [from, to] = buffers else { panic!("bug: two buffers") };
-        (0..words(to)).for_each(|at| set_word(to, at, !word(from, at)));
-    },
-};
+}";
 
 fn packed(s: &Subject) {
     let ctx = s.ctx();
-    turned(s, &ctx, |i| i as u8, |x| !x);
-    turned(s, &ctx, |i| -(i as i16), |x| !x);
-    turned(s, &ctx, |i| [i as u8, 1, 2], |x| x.map(|byte| !byte));
+    turned(&ctx, |i| i as u8, |x| !x);
+    turned(&ctx, |i| -(i as i16), |x| !x);
+    turned(&ctx, |i| [i as u8, 1, 2], |x| x.map(|byte| !byte));
 }
 
 /// Has a kernel invert the bits of arrays whose last word is full or partly full.
-fn turned<T: Element + PartialEq + Debug>(
-    s: &Subject,
-    ctx: &Context,
-    element: fn(u32) -> T,
-    not: fn(T) -> T,
-) {
+fn turned<T: Element + PartialEq + Debug>(ctx: &Context, element: fn(u32) -> T, not: fn(T) -> T) {
     let queue = ctx.queue("q");
-    let kernel = BYTES.kernel(s, ctx);
+    let kernel = ctx.kernel_from(BYTES, "bytes").unwrap();
     for n in [1, 3, 4, 30, 257] {
         let from: Vec<T> = (0..n).map(element).collect();
         let array = queue.array(&from).unwrap();
@@ -187,9 +148,7 @@ fn turned<T: Element + PartialEq + Debug>(
     }
 }
 
-const UNPACKS: Text = Text {
-    entry: "unpacks",
-    wgsl: "
+const UNPACKS: &str = "
 //#use packed
 @group(0) @binding(0) var<storage, read> bytes: array<u32>;
 @group(0) @binding(1) var<storage, read> halves: array<u32>;
@@ -206,26 +165,11 @@ fn unpacks() {
         bytes_changed[i / 4u] = with_8(bytes_changed[i / 4u], i, i + 0x5500u);
         halves_changed[i / 2u] = with_16(halves_changed[i / 2u], i, i + 0x550000u);
     }
-}",
-    host: |_, _, _, buffers| {
-        let bytes = buffers[0].bytes().to_vec();
-        let halves = buffers[1].bytes().to_vec();
-        let halves: Vec<u16> = bytemuck::pod_collect_to_vec(&halves);
-        for i in 0..8 {
-            set_word(&mut buffers[2], i, bytes[i].into());
-            set_word(&mut buffers[2], 8 + i, bytes[i].cast_signed() as u32);
-            set_word(&mut buffers[2], 16 + i, halves[i].into());
-            set_word(&mut buffers[2], 24 + i, halves[i].cast_signed() as u32);
-            buffers[3].bytes_mut()[i] = i as u8;
-            buffers[4].bytes_mut()[2 * i] = i as u8;
-            buffers[4].bytes_mut()[2 * i + 1] = 0;
-        }
-    },
-};
+}";
 
 fn snippet(s: &Subject) {
     let (ctx, queue) = s.with_queue("q");
-    let kernel = UNPACKS.kernel(s, &ctx);
+    let kernel = ctx.kernel_from(UNPACKS, "unpacks").unwrap();
     let bytes = [0_u8, 1, 127, 128, 200, 254, 255, 7];
     let halves = [0_u16, 1, 0x7fff, 0x8000, 0xabcd, 0xfffe, 0xffff, 300];
     let mut changed_8 = queue.full([8], 0xee_u8).unwrap();
@@ -247,30 +191,22 @@ fn snippet(s: &Subject) {
 }
 
 /// `y[0]` = the first word of `x`.
-const FIRST_WORD: Text = Text {
-    entry: "first_word",
-    wgsl: "
+const FIRST_WORD: &str = "
 @group(0) @binding(0) var<storage, read> x: array<u32>;
 @group(0) @binding(1) var<storage, read_write> y: array<u32>;
-@compute @workgroup_size(1) fn first_word() { y[0] = x[0]; }",
-    host: |_, _, _, buffers| {
-        let x = word(&buffers[0], 0);
-        set_word(&mut buffers[1], 0, x);
-    },
-};
+@compute @workgroup_size(1) fn first_word() { y[0] = x[0]; }";
 
 /// Launches on slices of bytes. A kernel writes whole words, so it would also change elements after the slice in the
 /// last word.
 fn inside_a_word(s: &Subject) {
     let (ctx, queue) = s.with_queue("q");
-    let kernel = FIRST_WORD.kernel(s, &ctx);
+    let kernel = ctx.kernel_from(FIRST_WORD, "first_word").unwrap();
     let x = queue.array(&[1_u8, 2, 3, 4, 5, 6]).unwrap();
     let mut y = queue.zeros::<u8, 1>([6]).unwrap();
     let launch = |x: &DeviceArray<u8>, y: &mut DeviceArray<u8>| {
         queue.launch_dyn(&kernel, Grid::groups([1]), args![x = x, y = y])
     };
-    let error = launch(&x, &mut y.slice(0..3).unwrap()).unwrap_err();
-    assert!(matches!(error.detail(), ErrorDetail::Alignment { offset: 3, needed: 4, .. }), "{error}");
+    assert_refused!(launch(&x, &mut y.slice(0..3).unwrap()), Alignment { offset: 3, needed: 4, .. });
     launch(&x.slice(0..3).unwrap(), &mut y).unwrap(); // a read slice, and a whole array, may end inside a word
     assert_eq!(queue.read(&y).wait().unwrap(), [1, 2, 3, 4, 0, 0]);
     launch(&y, &mut y.slice(4..6).unwrap()).map(drop).unwrap_err(); // `y` is bound twice, or the slice is unaligned

@@ -158,18 +158,18 @@ fn numbered(@builtin(global_invocation_id) id: vec3<u32>, @builtin(num_workgroup
 fn plain(@builtin(global_invocation_id) id: vec3<u32>) {
     if id.x < arrayLength(&out) { out[id.x] += 1u; }
 }",
-    host: |groups, _, _, buffers| {
+    host: Some(|groups, _, _, buffers| {
         let out = &mut buffers[0];
         for i in 0..words(out).min(groups.iter().product::<u32>() as usize * 64) {
             set_word(out, i, word(out, i) + i as u32 + 1);
         }
-    },
+    }),
 };
 
 fn numbered(s: &Subject) {
     let (ctx, queue) = s.with_queue("q");
     let mut out = ctx.zeros::<u32, 1>([LONG]).unwrap();
-    let plain = Text { entry: "plain", host: NOTHING, ..NUMBERED }.kernel(s, &ctx);
+    let plain = Text { entry: "plain", host: Some(NOTHING), ..NUMBERED }.kernel(s, &ctx);
     let error = queue.launch_dyn(&plain, Grid::threads([LONG]), args![out = &mut out]).unwrap_err();
     assert!(error.to_string().contains("linear_id"), "{error}");
     let numbered = NUMBERED.kernel(s, &ctx);

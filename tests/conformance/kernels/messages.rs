@@ -61,11 +61,11 @@ const ASSERTS: &str = "struct Params { limit: u32 }
 
 /// Collected lines of a context.
 #[derive(Clone, Default)]
-struct Collected(Arc<Mutex<Vec<String>>>);
+pub(super) struct Collected(Arc<Mutex<Vec<String>>>);
 
 impl Collected {
     /// Makes `ctx` print into this list.
-    fn of(ctx: &Context, capacity: u32) -> Self {
+    pub(super) fn of(ctx: &Context, capacity: u32) -> Self {
         let collected = Self::default();
         let lines = collected.0.clone();
         let add = move |printed: &Printed<'_>| {
@@ -75,9 +75,16 @@ impl Collected {
         collected
     }
 
-    fn take(&self) -> Vec<String> {
+    pub(super) fn take(&self) -> Vec<String> {
         std::mem::take(&mut self.0.lock().unwrap())
     }
+}
+
+/// Opens a context that prints into a list, with a queue.
+fn printing(s: &Subject) -> (Context, Collected, CommandQueue) {
+    let (ctx, queue) = s.with_queue("q");
+    let lines = Collected::of(&ctx, 1 << 16);
+    (ctx, lines, queue)
 }
 
 fn expected(elements: impl IntoIterator<Item = u32>) -> Vec<String> {
@@ -89,9 +96,7 @@ fn expected(elements: impl IntoIterator<Item = u32>) -> Vec<String> {
 }
 
 fn order(s: &Subject) {
-    let ctx = s.ctx();
-    let lines = Collected::of(&ctx, 1 << 16);
-    let queue = ctx.queue("q");
+    let (ctx, lines, queue) = printing(s);
     let kernel = ctx.kernel_from(PRINTS, "prints").unwrap();
     let mut all = Vec::new();
     for launch in 0..4 {
@@ -147,20 +152,15 @@ struct PrintsAndAsserts<'a> {
 }
 
 fn several(s: &Subject) {
-    let ctx = s.ctx();
-    let lines = Collected::of(&ctx, 1 << 16);
-    let queue = ctx.queue("q");
+    let (ctx, lines, queue) = printing(s);
     let all = ctx.kernel::<PrintsAndAsserts>().unwrap();
     let mut x = ctx.array(&[5_u32, 6, 7]).unwrap();
     let grids = [Grid::threads([3]); 3];
     queue.launch_all(&all, grids, PrintsAndAsserts { limit: 100, x: &mut x }).unwrap();
     queue.finish().wait().unwrap();
     assert_eq!(lines.take(), [expected([5, 6, 7]), expected([6, 7, 8])].concat());
-    let error = queue
-        .capture(|c| c.launch_all(&all, grids, PrintsAndAsserts { limit: 100, x: &mut x }))
-        .map(drop)
-        .unwrap_err();
-    let text = error.to_string();
+    let captured = queue.capture(|c| c.launch_all(&all, grids, PrintsAndAsserts { limit: 100, x: &mut x }));
+    let text = captured.map(drop).unwrap_err().to_string();
     assert!(text.contains("entry point `before` prints or asserts"), "{text}");
     let kernel = ctx.kernel::<CountUp>().unwrap();
     let counted = ctx.array(&[1_u32, 3, 2, 9]).unwrap();
@@ -168,8 +168,7 @@ fn several(s: &Subject) {
     assert_eq!(value.wait().unwrap(), 15);
     assert_eq!(lines.take(), ["3 at 1", "9 at 3"]);
     queue.launch_all(&all, grids, PrintsAndAsserts { limit: 7, x: &mut x }).unwrap();
-    let error = queue.finish().wait().unwrap_err();
-    assert!(matches!(error.detail(), ErrorDetail::AssertionFailed { .. }), "{error}");
+    assert_refused!(queue.finish().wait(), AssertionFailed);
 }
 
 #[derive(Clone, Copy, Pod, Zeroable, Element)]
@@ -193,9 +192,7 @@ fn values(s: &Subject) {
             print(\"{{{}}} {} {}\", a.v, a.n, vec2<bool>(a.u > 1u, a.i > 0));
             print(\"\\\"{}\\\" {}\", vec4<i32>(a.i, 1, 2, -3), array<u32, 2>(7u, 8u)[1]);
         }";
-    let ctx = s.ctx();
-    let lines = Collected::of(&ctx, 1 << 16);
-    let queue = ctx.queue("q");
+    let (ctx, lines, queue) = printing(s);
     let kernel = ctx.kernel_from(text, "k").unwrap();
     let element = Values { u: u32::MAX, i: i32::MIN, f: 0.1, pad: 0, v: [1.0, -2.5, 1e30], n: f32::INFINITY };
     let x = ctx.array(&[element]).unwrap();
@@ -234,9 +231,7 @@ fn names(s: &Subject) {
             print(\"{} {} {} {}\", bitcast, u32, f32, atomicAdd);
             assert(at.x < groups, \"{} of {}\", at.x, 4u >> id);
         }";
-    let ctx = s.ctx();
-    let lines = Collected::of(&ctx, 1 << 16);
-    let queue = ctx.queue("q");
+    let (ctx, lines, queue) = printing(s);
     let kernel = ctx.kernel_from(text, "k").unwrap();
     let mut x = ctx.zeros::<u32, 1>([2]).unwrap();
     queue.launch_dyn(&kernel, Grid::groups([1]), args![x = &mut x]).unwrap();
@@ -246,9 +241,7 @@ fn names(s: &Subject) {
 }
 
 fn waits(s: &Subject) {
-    let ctx = s.ctx();
-    let lines = Collected::of(&ctx, 1 << 16);
-    let queue = ctx.queue("q");
+    let (ctx, lines, queue) = printing(s);
     let other = ctx.queue("other");
     let there = |element: u32, wait: &str| assert_eq!(lines.take(), [format!("x = {element}")], "{wait}");
     print_one(&ctx, &queue, 1);
@@ -331,13 +324,8 @@ fn capacity(s: &Subject) {
         if fit < 640 {
             let last = lines.pop().unwrap();
             let left = 640 - fit;
-            assert!(
-                last.starts_with(&format!(
-                    "... and {left} further lines of kernel `k`, launched at {}:",
-                    file!()
-                )),
-                "{last}"
-            );
+            let begin = format!("... and {left} further lines of kernel `k`, launched at {}:", file!());
+            assert!(last.starts_with(&begin), "{last}");
             assert!(last.ends_with("raise `PrintOptions::capacity`"), "{last}");
         }
         let numbers: Vec<u32> = lines.iter().map(|line| line.parse().unwrap()).collect();
@@ -445,11 +433,7 @@ fn taken(s: &Subject) {
         let _ = launch(&queue, &kernel, 5, &mut x);
     }
     let _ = queue.flush();
-    let error = event.wait().unwrap_err();
-    assert!(
-        matches!(error.detail(), ErrorDetail::AssertionFailed { launch, .. } if launch.line() == first),
-        "{error}"
-    );
+    assert_refused!(event.wait(), AssertionFailed { launch, .. } if launch.line() == first);
     while queue.finish().wait().is_err() {
         queue.take_error().unwrap();
     }
@@ -460,9 +444,7 @@ fn taken(s: &Subject) {
 }
 
 fn indirect(s: &Subject) {
-    let ctx = s.ctx();
-    let lines = Collected::of(&ctx, 1 << 16);
-    let queue = ctx.queue("q");
+    let (ctx, lines, queue) = printing(s);
     let kernel = ctx.kernel_from(PRINTS, "prints").unwrap();
     let mut x = ctx.array(&(0..100).collect::<Vec<u32>>()).unwrap();
     let groups = queue.array(&[3_u32, 1, 1, 0, 1, 1]).unwrap();
@@ -474,9 +456,7 @@ fn indirect(s: &Subject) {
 }
 
 fn replays(s: &Subject) {
-    let ctx = s.ctx();
-    let lines = Collected::of(&ctx, 1 << 16);
-    let queue = ctx.queue("q");
+    let (ctx, lines, queue) = printing(s);
     let other = ctx.queue("other");
     let [prints, asserts] =
         [(PRINTS, "prints"), (ASSERTS, "asserts")].map(|(text, entry)| ctx.kernel_from(text, entry).unwrap());
@@ -515,11 +495,8 @@ fn refused_captures(s: &Subject) {
     let refused = queue.capture(|c| {
         c.if_(&on, |body| body.launch_dyn(&kernel, Grid::threads([1]), args![x = &mut x])).map(drop)
     });
-    let error = refused.map(drop).unwrap_err();
-    assert!(
-        matches!(error.detail(), ErrorDetail::Captured { remedy, .. } if remedy.starts_with("a kernel that prints or asserts runs once")),
-        "{error}"
-    );
+    let once = "a kernel that prints or asserts runs once";
+    assert_refused!(refused.map(drop), Captured { remedy, .. } if remedy.starts_with(once));
     let (graph, ()) =
         queue.capture(|c| c.launch_dyn(&kernel, Grid::threads([1]), args![x = &mut x])).unwrap();
     let other = s.ctx();
@@ -532,16 +509,10 @@ fn refused_captures(s: &Subject) {
     });
     let error = refused.map(drop).unwrap_err();
     assert!(error.to_string().contains("several contexts, and a kernel in it prints or asserts"), "{error}");
-    let error = queue.capture(|c| c.replay(&graph).map(drop)).map(drop).unwrap_err();
-    assert!(
-        matches!(error.detail(), ErrorDetail::Captured { call, .. } if call.ends_with("prints or asserts")),
-        "{error}"
-    );
-    let error = graph.to_bytes().map(drop).unwrap_err();
-    assert!(
-        error.to_string().contains("its kernel prints or asserts, and a file has no messages"),
-        "{error}"
-    );
+    let replayed = queue.capture(|c| c.replay(&graph).map(drop)).map(drop);
+    assert_refused!(replayed, Captured { call, .. } if call.ends_with("prints or asserts"));
+    let text = graph.to_bytes().map(drop).unwrap_err().to_string();
+    assert!(text.contains("its kernel prints or asserts, and a file has no messages"), "{text}");
 }
 
 fn no_cost(s: &Subject) {
@@ -565,11 +536,8 @@ fn functions(s: &Subject) {
     let (ctx, queue) = s.with_queue("q");
     ctx.set_print(PrintOptions::default().to(PrintTo::Function(Arc::new(|_| panic!("no space")))));
     print_one(&ctx, &queue, 1);
-    let error = queue.finish().wait().unwrap_err();
-    assert!(
-        matches!(error.detail(), ErrorDetail::CallbackPanicked { queue, panic } if queue == "q" && panic == "no space"),
-        "{error}"
-    );
+    let end = queue.finish().wait();
+    assert_refused!(end, CallbackPanicked { queue, panic } if queue == "q" && panic == "no space");
     queue.take_error().unwrap();
 
     let found: Arc<Mutex<Option<Error>>> = Arc::default();
@@ -717,8 +685,7 @@ fn checked(s: &Subject) {
     let mut x = ctx.array(&(0..20).collect::<Vec<u32>>()).unwrap();
     queue.launch_dyn(&prints, Grid::threads([20]), args![x = &mut x]).unwrap();
     launch(&queue, &asserts, 15, &mut x).unwrap();
-    let error = queue.finish().wait().unwrap_err();
-    assert!(matches!(error.detail(), ErrorDetail::AssertionFailed { count: 5, .. }), "{error}");
+    assert_refused!(queue.finish().wait(), AssertionFailed { count: 5, .. });
     assert_eq!(lines.take(), expected(0..20));
     let findings = ctx.diagnostics().take_findings();
     assert!(findings.is_empty(), "{}", findings[0]);

@@ -1,10 +1,8 @@
 //! K06: lines and assertions of a launch that fails its queue.
 
+use super::messages::Collected;
 use crate::common::{Case, Needs, Subject, case};
 use fencepost::prelude::*;
-use fencepost::print::{PrintTo, Printed};
-use fencepost::{CheckOptions, PrintOptions};
-use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 pub fn cases() -> Vec<Case> {
@@ -30,59 +28,41 @@ const TEXT: &str = "@group(0) @binding(0) var<storage, read_write> x: array<u32>
     x[0] = x[id.x + 100u];
 }";
 
-type Lines = Arc<Mutex<Vec<String>>>;
-
-/// Makes the context print into a list.
-fn lines_of(ctx: &Context) -> Lines {
-    let lines = Lines::default();
-    let copy = lines.clone();
-    let add = move |printed: &Printed<'_>| {
-        copy.lock().unwrap().extend(printed.to_string().lines().map(str::to_owned));
-    };
-    ctx.set_print(PrintOptions::default().to(PrintTo::Function(Arc::new(add))));
-    lines
-}
-
-fn take(lines: &Lines) -> Vec<String> {
-    std::mem::take(&mut lines.lock().unwrap())
-}
-
 fn too_long(s: &Subject) {
     let limit = Duration::from_millis(200);
     let ctx = s.options(|options| options.launch_limit = limit);
-    let lines = lines_of(&ctx);
+    let lines = Collected::of(&ctx, 1 << 16);
     let queue = ctx.queue("q");
     let [says, hangs] = ["says", "hangs"].map(|entry| ctx.kernel_from(TEXT, entry).unwrap());
     let mut x = ctx.array(&[7_u32, 3]).unwrap();
     for _ in 0..2 {
         queue.launch_dyn(&hangs, Grid::threads([2]), args![x = &mut x]).unwrap();
         queue.launch_dyn(&says, Grid::threads([2]), args![x = &mut x]).unwrap();
-        let error = queue.finish().wait().unwrap_err();
-        assert!(matches!(error.detail(), ErrorDetail::LaunchTooLong { .. }), "{error}");
-        assert_eq!(take(&lines), ["hangs 7", "hangs 3"], "the launch after the failure is not executed");
+        assert_refused!(queue.finish().wait(), LaunchTooLong);
+        assert_eq!(lines.take(), ["hangs 7", "hangs 3"], "the launch after the failure is not executed");
         queue.take_error().unwrap();
     }
     queue.launch_dyn(&says, Grid::threads([2]), args![x = &mut x]).unwrap();
     queue.finish().wait().unwrap();
-    assert_eq!(take(&lines), ["says 7", "says 3"]);
+    assert_eq!(lines.take(), ["says 7", "says 3"]);
 }
 
 fn checked(s: &Subject) {
     let check = CheckOptions::default().fail_queue(true);
     let ctx = s.options(|options| options.check = Some(check));
-    let lines = lines_of(&ctx);
+    let lines = Collected::of(&ctx, 1 << 16);
     let queue = ctx.queue("q");
     let slips = ctx.kernel_from(TEXT, "slips").unwrap();
     let mut x = ctx.array(&[7_u32, 8]).unwrap();
     queue.launch_dyn(&slips, Grid::threads([1]), args![x = &mut x]).unwrap();
     let error = queue.finish().wait().unwrap_err();
     assert!(!matches!(error.detail(), ErrorDetail::AssertionFailed { .. }), "{error}");
-    assert_eq!(take(&lines), ["slips 7"]);
+    assert_eq!(lines.take(), ["slips 7"]);
 }
 
 fn replay(s: &Subject) {
     let ctx = s.options(|options| options.launch_limit = Duration::from_millis(200));
-    let lines = lines_of(&ctx);
+    let lines = Collected::of(&ctx, 1 << 16);
     let queue = ctx.queue("q");
     let [says, hangs] = ["says", "hangs"].map(|entry| ctx.kernel_from(TEXT, entry).unwrap());
     let mut x = ctx.array(&[5_u32]).unwrap();
@@ -96,10 +76,10 @@ fn replay(s: &Subject) {
         .unwrap();
     queue.replay(&graph).unwrap();
     queue.finish().wait().unwrap();
-    assert_eq!(take(&lines), ["says 5", "hangs 5", "says 5"]);
+    assert_eq!(lines.take(), ["says 5", "hangs 5", "says 5"]);
     queue.fill(&mut x, 3).unwrap();
     queue.replay(&graph).unwrap();
     let error = queue.finish().wait().unwrap_err();
     assert!(error.to_string().contains("hangs"), "{error}");
-    assert_eq!(take(&lines), ["says 3", "hangs 3"], "the last launch does not begin");
+    assert_eq!(lines.take(), ["says 3", "hangs 3"], "the last launch does not begin");
 }

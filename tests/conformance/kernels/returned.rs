@@ -1,6 +1,5 @@
 //! K05: a kernel returns a value, and a wait for the value waits only for that launch.
 
-use super::shaders::{self, set_word, word, words};
 use crate::common::early_results::{self, Look, N, RUNS, Short, VALUE, Way};
 use crate::common::{Case, Subject, case};
 use fencepost::prelude::*;
@@ -64,18 +63,6 @@ struct ScaleFour<'a> {
     x: &'a DeviceArray<f32>,
 }
 
-fn add_up(s: &Subject, ctx: &Context) -> Kernel<AddUp<'static>> {
-    if s.is_cpu() {
-        let host: shaders::Host = |_, _, _, buffers| {
-            let [x, total] = buffers else { panic!("bug: two buffers") };
-            let sum = (0..words(x)).fold(word(total, 0), |sum, at| sum.wrapping_add(word(x, at)));
-            set_word(total, 0, sum);
-        };
-        ctx.host_kernel("add_up", Arc::new(host)).unwrap();
-    }
-    ctx.kernel::<AddUp>().unwrap()
-}
-
 /// Returns the sum of an array on a queue.
 fn sum(queue: &CommandQueue, kernel: &Kernel<AddUp<'static>>, x: &DeviceArray<u32>) -> Pending<u32> {
     queue.call(kernel, Grid::threads([x.len()]), AddUp { x }).unwrap()
@@ -83,7 +70,7 @@ fn sum(queue: &CommandQueue, kernel: &Kernel<AddUp<'static>>, x: &DeviceArray<u3
 
 fn values(s: &Subject) {
     let (ctx, queue) = s.with_queue("q");
-    let kernel = add_up(s, &ctx);
+    let kernel = ctx.kernel::<AddUp>().unwrap();
     for n in [1_u32, 64, 1000] {
         let x = ctx.array(&(0..n).collect::<Vec<_>>()).unwrap();
         let total: u32 = queue.call(&kernel, Grid::threads([n]), AddUp { x: &x }).unwrap().wait().unwrap();
@@ -93,18 +80,7 @@ fn values(s: &Subject) {
 }
 
 fn vectors(s: &Subject) {
-    let ctx = s.ctx();
-    if s.is_cpu() {
-        let host: shaders::Host = |_, _, params, buffers| {
-            let factor: f32 = bytemuck::pod_read_unaligned(&params[..4]);
-            let [scaled, x] = buffers else { panic!("bug: two buffers") };
-            for at in 0..4 {
-                set_word(scaled, at, (factor * f32::from_bits(word(x, at))).to_bits());
-            }
-        };
-        ctx.host_kernel("scale_four", Arc::new(host)).unwrap();
-    }
-    let queue = ctx.queue("q");
+    let (ctx, queue) = s.with_queue("q");
     let kernel = ctx.kernel::<ScaleFour>().unwrap();
     let x = ctx.array(&[1.0, -2.0, 0.5, 4.0]).unwrap();
     let scaled = queue.call(&kernel, Grid::groups([1]), ScaleFour { factor: 2.0, x: &x }).unwrap();
@@ -113,7 +89,7 @@ fn vectors(s: &Subject) {
 
 fn zeros(s: &Subject) {
     let (ctx, queue) = s.with_queue("q");
-    let kernel = add_up(s, &ctx);
+    let kernel = ctx.kernel::<AddUp>().unwrap();
     let x = ctx.array(&[3_u32; 100]).unwrap();
     // Dropped arrays leave memory with nonzero bytes in the pool.
     let used: Vec<_> = (0..4).map(|_| queue.full([1], u32::MAX).unwrap()).collect();
@@ -130,7 +106,7 @@ fn zeros(s: &Subject) {
 
 fn own_values(s: &Subject) {
     let (ctx, queue) = s.with_queue("q");
-    let kernel = add_up(s, &ctx);
+    let kernel = ctx.kernel::<AddUp>().unwrap();
     let mut x = ctx.zeros::<u32, 1>([10]).unwrap();
     let sums: Vec<_> = (0..20_u32)
         .map(|round| {
@@ -146,7 +122,7 @@ fn own_values(s: &Subject) {
 
 fn threads(s: &Subject) {
     let (ctx, queue) = s.with_queue("q");
-    let kernel = add_up(s, &ctx);
+    let kernel = ctx.kernel::<AddUp>().unwrap();
     std::thread::scope(|scope| {
         for thread in 0..4_u32 {
             let queue = &queue;
@@ -166,7 +142,7 @@ fn ordered(s: &Subject) {
         let ctx = s.ctx_with(policy);
         let writer = ctx.queue("writer");
         let caller = ctx.queue("caller");
-        let kernel = add_up(s, &ctx);
+        let kernel = ctx.kernel::<AddUp>().unwrap();
         let mut x = ctx.zeros::<u32, 1>([64]).unwrap();
         writer.fill(&mut x, 5).unwrap();
         if policy == Policy::Checked {
@@ -181,7 +157,7 @@ fn ordered(s: &Subject) {
 
 fn profiled(s: &Subject) {
     let (ctx, queue) = s.with_queue("q");
-    let kernel = add_up(s, &ctx);
+    let kernel = ctx.kernel::<AddUp>().unwrap();
     let x = ctx.array(&[1_u32; 64]).unwrap();
     ctx.synchronize().wait().unwrap();
     let profiler = ctx.profile();
@@ -196,7 +172,7 @@ fn profiled(s: &Subject) {
 
 fn refused(s: &Subject) {
     let (ctx, queue) = s.with_queue("q");
-    let kernel = add_up(s, &ctx);
+    let kernel = ctx.kernel::<AddUp>().unwrap();
     let x = ctx.array(&[1_u32; 64]).unwrap();
     let foreign = s.ctx().array(&[1_u32; 64]).unwrap();
     ctx.synchronize().wait().unwrap();
@@ -220,7 +196,7 @@ fn early(s: &Subject) {
 }
 
 fn value<'a>(at: &Short<'a>) -> Look<'a> {
-    let sum = sum(at.queue, &add_up(at.subject, at.ctx), &at.x);
+    let sum = sum(at.queue, &at.ctx.kernel::<AddUp>().unwrap(), &at.x);
     Box::new(move || assert_eq!(sum.wait().unwrap(), N as u32 * VALUE))
 }
 
@@ -236,7 +212,7 @@ fn late_value<'a>(at: &Short<'a>) -> Look<'a> {
 /// A kernel of a later launch ends only after the caller has the value.
 fn held(s: &Subject) {
     let (ctx, queue) = s.with_queue("q");
-    let kernel = add_up(s, &ctx);
+    let kernel = ctx.kernel::<AddUp>().unwrap();
     let (release, released) = channel::<()>();
     let released = std::sync::Mutex::new(released);
     let waits = move |_: [u32; 3], _: [u32; 3], _: &[u8], _: &mut [HostBuffer<'_>]| {
@@ -266,11 +242,7 @@ fn failed(s: &Subject) {
     let kernel = ctx.kernel::<AddUp>().unwrap();
     let x = ctx.array(&[1_u32; 8]).unwrap();
     let value = queue.call(&kernel, Grid::threads([8]), AddUp { x: &x }).expect("it is enqueued");
-    let error = value.wait().unwrap_err();
-    assert!(
-        matches!(error.detail(), ErrorDetail::LaunchFailed { kernel, .. } if kernel == "add_up"),
-        "{error}"
-    );
+    assert_refused!(value.wait(), LaunchFailed { kernel, .. } if kernel == "add_up");
     assert!(queue.call(&kernel, Grid::threads([8]), AddUp { x: &x }).is_err(), "the error stays");
     queue.take_error().expect("the error of the queue");
 }

@@ -1,6 +1,5 @@
 //! K02: one call that launches several entry points of a module in order, each with its own grid.
 
-use super::shaders::{self, set_word, word, words};
 use crate::common::{Case, Subject, case};
 use fencepost::error::KernelError;
 use fencepost::graph::GraphValue;
@@ -8,7 +7,6 @@ use fencepost::interface::NamedArg;
 use fencepost::prelude::*;
 use fencepost::profile::Activity;
 use fencepost::{DynKernel, Policy};
-use std::sync::Arc;
 
 pub fn cases() -> Vec<Case> {
     vec![
@@ -67,35 +65,6 @@ struct Squares<'a> {
     turned: &'a mut DeviceArray<u32>,
 }
 
-fn give(s: &Subject, ctx: &Context) {
-    if !s.is_cpu() {
-        return;
-    }
-    let square: shaders::Host = |groups, _, params, buffers| {
-        let factor: u32 = bytemuck::pod_read_unaligned(&params[..4]);
-        let [x, squares] = buffers else { panic!("bug: two buffers") };
-        for i in 0..if groups[0] == 0 { 0 } else { words(x) } {
-            set_word(squares, i, factor.wrapping_mul(word(x, i)).wrapping_mul(word(x, i)));
-        }
-    };
-    let run: shaders::Host = |_, _, _, buffers| {
-        let [squares, sums] = buffers else { panic!("bug: two buffers") };
-        (0..words(sums)).fold(0_u32, |sum, i| {
-            let sum = sum.wrapping_add(word(squares, i));
-            set_word(sums, i, sum);
-            sum
-        });
-    };
-    let turn: shaders::Host = |_, _, _, buffers| {
-        let [sums, turned] = buffers else { panic!("bug: two buffers") };
-        let n = words(sums);
-        (0..n).for_each(|i| set_word(turned, i, word(sums, n - 1 - i)));
-    };
-    for (entry, host) in [("square", square), ("run", run), ("turn", turn)] {
-        ctx.host_kernel(entry, Arc::new(host)).unwrap();
-    }
-}
-
 /// The kernel and its arrays.
 struct Bench {
     ctx: Context,
@@ -108,8 +77,7 @@ struct Bench {
 }
 
 impl Bench {
-    fn new(s: &Subject, ctx: Context) -> Self {
-        give(s, &ctx);
+    fn new(ctx: Context) -> Self {
         let queue = ctx.queue("q");
         let kernel = ctx.kernel::<Squares>().unwrap();
         let x = queue.array(&(0..N as u32).collect::<Vec<_>>()).unwrap();
@@ -150,7 +118,7 @@ fn expected(factor: u32) -> Vec<u32> {
 }
 
 fn phases(s: &Subject) {
-    let bench = Bench::new(s, s.ctx());
+    let bench = Bench::new(s.ctx());
     for factor in 1..10 {
         bench.launch(&bench.queue, factor, grids()).unwrap();
         if factor % 3 == 1 {
@@ -167,7 +135,7 @@ fn kernels(bench: &Bench) -> [DynKernel; 3] {
 }
 
 fn from_text(s: &Subject) {
-    let mut b = Bench::new(s, s.ctx());
+    let mut b = Bench::new(s.ctx());
     let [square, run, turn] = kernels(&b);
     let [first, second, third] = grids();
     let args = args![factor = 3_u32, squares = &mut b.squares, x = &b.x];
@@ -180,7 +148,7 @@ fn from_text(s: &Subject) {
 }
 
 fn empty_grids(s: &Subject) {
-    let bench = Bench::new(s, s.ctx());
+    let bench = Bench::new(s.ctx());
     bench.launch(&bench.queue, 1, grids()).unwrap();
     let [_, run, turn] = grids();
     bench.launch(&bench.queue, 5, [Grid::threads([0]), run, turn]).unwrap();
@@ -210,28 +178,10 @@ struct Notes<'a> {
     log: &'a mut DeviceArray<u32>,
 }
 
-fn note(phase: u32, params: &[u8], log: &mut fencepost::HostBuffer<'_>) {
-    let number: u32 = bytemuck::pod_read_unaligned(&params[..4]);
-    let at: u32 = word(log, 0) + 1;
-    set_word(log, 0, at);
-    set_word(log, at as usize, 10 * number + phase);
-}
-
 fn threads(s: &Subject) {
     const THREADS: u32 = 4;
     const CALLS: usize = 25;
-    let ctx = s.ctx();
-    if s.is_cpu() {
-        let hosts: [shaders::Host; 3] = [
-            |_, _, params, buffers| note(0, params, &mut buffers[0]),
-            |_, _, params, buffers| note(1, params, &mut buffers[0]),
-            |_, _, params, buffers| note(2, params, &mut buffers[0]),
-        ];
-        for (entry, host) in ["note_0", "note_1", "note_2"].into_iter().zip(hosts) {
-            ctx.host_kernel(entry, Arc::new(host)).unwrap();
-        }
-    }
-    let queue = ctx.queue("q");
+    let (ctx, queue) = s.with_queue("q");
     let kernel = ctx.kernel::<Notes>().unwrap();
     let log = queue.zeros::<u32, 1>([1 + 3 * CALLS * THREADS as usize]).unwrap();
     std::thread::scope(|scope| {
@@ -255,17 +205,14 @@ fn threads(s: &Subject) {
 }
 
 fn refused(s: &Subject) {
-    let b = Bench::new(s, s.ctx());
+    let b = Bench::new(s.ctx());
     b.ctx.synchronize().wait().unwrap();
     let profiler = b.ctx.profile();
     let [square, run, turn] = grids();
-    let error = b.launch(&b.queue, 1, [square, Grid::groups([1 << 30]), turn]).unwrap_err();
-    assert!(matches!(error.detail(), ErrorDetail::GridTooLarge { kernel, .. } if kernel == "run"), "{error}");
-    let error = b.launch(&b.queue, 1, [square, run, Grid::threads([-1])]).unwrap_err();
-    assert!(
-        matches!(error.detail(), ErrorDetail::GridNegative { kernel, .. } if kernel == "turn"),
-        "{error}"
-    );
+    let launched = b.launch(&b.queue, 1, [square, Grid::groups([1 << 30]), turn]);
+    assert_refused!(launched, GridTooLarge { kernel, .. } if kernel == "run");
+    let launched = b.launch(&b.queue, 1, [square, run, Grid::threads([-1])]);
+    assert_refused!(launched, GridNegative { kernel, .. } if kernel == "turn");
     let args = Squares {
         factor: 1,
         x: &b.x,
@@ -273,14 +220,10 @@ fn refused(s: &Subject) {
         sums: &mut b.sums.clone(),
         turned: &mut b.sums.clone(),
     };
-    let error = b.queue.launch_all(&b.kernel, grids(), args).unwrap_err();
-    assert!(
-        matches!(error.detail(), ErrorDetail::Aliased { subject, .. } if subject == "kernel `turn`"),
-        "{error}"
-    );
+    let launched = b.queue.launch_all(&b.kernel, grids(), args);
+    assert_refused!(launched, Aliased { subject, .. } if subject == "kernel `turn`");
     let map = b.turned.map_write().wait().unwrap();
-    let error = b.launch(&b.queue, 1, grids()).unwrap_err();
-    assert!(matches!(error.detail(), ErrorDetail::Mapped { .. }), "{error}");
+    assert_refused!(b.launch(&b.queue, 1, grids()), Mapped);
     drop(map);
     let profile = profiler.finish().wait().unwrap();
     let enqueued: Vec<_> = profile.rows.iter().filter(|row| row.activity == Activity::Launch).collect();
@@ -288,7 +231,7 @@ fn refused(s: &Subject) {
 }
 
 fn unknown(s: &Subject) {
-    let mut b = Bench::new(s, s.ctx());
+    let mut b = Bench::new(s.ctx());
     let [square, run, _] = kernels(&b);
     let launch = |kernel: &DynKernel, args: &[NamedArg<'_>]| {
         b.queue.launch_dyn(kernel, Grid::threads([N]), args).unwrap_err()
@@ -313,7 +256,7 @@ fn unknown(s: &Subject) {
 }
 
 fn profiled(s: &Subject) {
-    let bench = Bench::new(s, s.ctx());
+    let bench = Bench::new(s.ctx());
     bench.ctx.synchronize().wait().unwrap();
     let profiler = bench.ctx.profile();
     bench.launch(&bench.queue, 1, grids()).unwrap();
@@ -327,7 +270,7 @@ fn profiled(s: &Subject) {
 }
 
 fn hazard(s: &Subject) {
-    let bench = Bench::new(s, s.ctx_with(Policy::Checked));
+    let bench = Bench::new(s.ctx_with(Policy::Checked));
     let other = bench.ctx.queue("other");
     other.fill(&mut bench.sums.clone(), 0).unwrap();
     let error = bench.launch(&bench.queue, 1, grids()).unwrap_err();
@@ -342,7 +285,7 @@ fn hazard(s: &Subject) {
 }
 
 fn captured(s: &Subject) {
-    let bench = Bench::new(s, s.ctx());
+    let bench = Bench::new(s.ctx());
     let (graph, ()) = bench.queue.capture(|c| bench.launch(c, 7, grids())).unwrap();
     assert_eq!(graph.nodes(), 3);
     for _ in 0..3 {
@@ -362,7 +305,7 @@ fn captured(s: &Subject) {
 }
 
 fn named(s: &Subject) {
-    let b = Bench::new(s, s.ctx());
+    let b = Bench::new(s.ctx());
     let [square, run, turn] = kernels(&b);
     let [first, second, third] = grids();
     let launch = |queue: &CommandQueue, factor: &GraphValue<u32>| {
@@ -407,20 +350,7 @@ struct SumOfSquares<'a> {
 }
 
 fn value_in_an_array(s: &Subject) {
-    let ctx = s.ctx();
-    if s.is_cpu() {
-        let square: shaders::Host = |_, _, _, buffers| {
-            let x = &mut buffers[0];
-            (0..words(x)).for_each(|i| set_word(x, i, word(x, i) * word(x, i)));
-        };
-        let sum: shaders::Host = |_, _, _, buffers| {
-            let [x, total] = buffers else { panic!("bug: two buffers") };
-            set_word(total, 0, word(total, 0) + (0..words(x)).map(|i| word(x, i)).sum::<u32>());
-        };
-        ctx.host_kernel("square_all", Arc::new(square)).unwrap();
-        ctx.host_kernel("sum_all", Arc::new(sum)).unwrap();
-    }
-    let queue = ctx.queue("q");
+    let (ctx, queue) = s.with_queue("q");
     let kernel = ctx.kernel::<SumOfSquares>().unwrap();
     let mut x = ctx.array(&[1, 2, 3]).unwrap();
     for expected in [14, 98] {
@@ -432,15 +362,12 @@ fn value_in_an_array(s: &Subject) {
 }
 
 fn later(s: &Subject) {
-    let mut bench = Bench::new(s, s.ctx());
+    let mut bench = Bench::new(s.ctx());
     let wide = [("WORKGROUP", 32.0)];
     bench.kernel = bench.ctx.kernel_later::<Squares>(&wide).wait().unwrap();
     assert_eq!(bench.kernel.workgroup(), [32, 1, 1]);
     bench.launch(&bench.queue, 4, grids()).unwrap();
     assert_eq!(bench.turned(), expected(4));
-    let unknown = bench.ctx.kernel_with::<Squares>(&[("WIDTH", 32.0)]).map(drop).unwrap_err();
-    assert!(
-        matches!(unknown.detail(), ErrorDetail::Kernel(KernelError::UnknownOverride { .. })),
-        "{unknown}"
-    );
+    let unknown = bench.ctx.kernel_with::<Squares>(&[("WIDTH", 32.0)]).map(drop);
+    assert_refused!(unknown, Kernel(KernelError::UnknownOverride { .. }));
 }

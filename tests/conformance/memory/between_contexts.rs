@@ -1,10 +1,10 @@
 //! M09: copies from one context to another.
 
 use crate::common::kernels::{Iota, Mix, mixed};
-use crate::common::partners::{each_pair, each_pair_with, every_pair, partners};
-use crate::common::{Case, Subject, case};
+use crate::common::partners::{counted, each_pair, each_pair_with, every_pair, faulty_pair, partners};
+use crate::common::{Calls, Case, Subject, assert_error, case};
 use fencepost::prelude::*;
-use fencepost::testing::{self, CpuFaults};
+use fencepost::testing::CpuFaults;
 use fencepost::{ErrorDetail, QueueOptions, Shape, SimulatorOptions};
 use std::cell::Cell;
 use std::time::Duration;
@@ -35,10 +35,6 @@ pub fn cases() -> Vec<Case> {
 
 /// Number of elements of an array that is copied in several pieces, the last of them smaller.
 const LARGE: usize = 200_003;
-
-fn counted(n: usize, start: u32) -> Vec<u32> {
-    (0..n as u32).map(|i| start.wrapping_add(i.wrapping_mul(7))).collect()
-}
 
 /// Copies on a queue of the target, and back on the same queue, which belongs to the source of the second copy.
 fn exact(s: &Subject) {
@@ -189,8 +185,7 @@ fn checked(s: &Subject) {
         copy.copy(&x, &mut y).unwrap();
         writer.fill(&mut x, 5).unwrap();
         // Within one context, `Checked` reports hazards as without the copy.
-        let error = later.fill(&mut x, 6).unwrap_err();
-        assert!(matches!(error.detail(), ErrorDetail::Hazard { .. }), "{names}: {error}");
+        assert_error!(later.fill(&mut x, 6), ErrorDetail::Hazard { .. }, "{names}");
         let error = reader.read(&y).wait().unwrap_err();
         assert!(error.to_string().contains("add `reader.wait_for(&copy)?`"), "{names}: {error}");
         reader.wait_for(&copy).unwrap();
@@ -279,10 +274,9 @@ fn flat(s: &Subject) {
 fn two_ahead(s: &Subject) {
     each_pair(s, |names, source, target| {
         let ours = target.queue("target");
-        let gate = target.user_event("gate");
         let x = source.full([LARGE], 5_u32).unwrap();
         let mut y = target.zeros([LARGE]).unwrap();
-        ours.wait_for(&gate.event()).unwrap();
+        let gate = ours.hold();
         ours.copy(&x, &mut y).unwrap();
         let mut all_read = source.queue("after all reads").finish();
         let left = loop {
@@ -334,12 +328,10 @@ fn refused(s: &Subject) {
         let x = source.full([8], 1_u32).unwrap();
         let mut y = target.zeros([8]).unwrap();
         queue.finish().wait().unwrap();
-        let error = queue.copy(&x.slice(0..7).unwrap(), &mut y).unwrap_err();
-        assert!(matches!(error.detail(), ErrorDetail::Shape { .. }), "{names}: {error}");
+        assert_error!(queue.copy(&x.slice(0..7).unwrap(), &mut y), ErrorDetail::Shape { .. }, "{names}");
         for ours in [false, true] {
             let guard = if ours { y.map_read() } else { x.map_read() }.wait().unwrap();
-            let error = queue.copy(&x, &mut y).unwrap_err();
-            assert!(matches!(error.detail(), ErrorDetail::Mapped { .. }), "{names}: {error}");
+            assert_error!(queue.copy(&x, &mut y), ErrorDetail::Mapped { .. }, "{names}");
             drop(guard);
         }
         assert!(queue.take_error().is_none(), "{names}");
@@ -381,22 +373,12 @@ fn refused_by_its_queue(s: &Subject) {
                 _ => matches!(error.detail(), ErrorDetail::Abandoned { .. }),
             };
             assert!(expected, "{error}");
-            assert_eq!(
-                other.to_vec(&theirs).unwrap(),
-                [2; 8],
-                "{policy:?}, {of_other:?}, a queue of the source: {of_source}"
-            );
-            assert_eq!(
-                own.to_vec(&ours).unwrap(),
-                [1; 8],
-                "{policy:?}, {of_other:?}, a queue of the source: {of_source}"
-            );
+            let what = format!("{policy:?}, {of_other:?}, a queue of the source: {of_source}");
+            assert_eq!(other.to_vec(&theirs).unwrap(), [2; 8], "{what}");
+            assert_eq!(own.to_vec(&ours).unwrap(), [1; 8], "{what}");
             other.synchronize().wait().unwrap();
             let error = other.take_error();
-            assert!(
-                error.is_none(),
-                "{policy:?}, {of_other:?}, a queue of the source: {of_source}: {error:?}"
-            );
+            assert!(error.is_none(), "{what}: {error:?}");
         }
     }
 }
@@ -408,9 +390,8 @@ fn failures(s: &Subject) {
             let options = SimulatorOptions::default().threads(threads);
             let faults = CpuFaults { lost_after: Some(lost_after), ..CpuFaults::default() };
             for from_lost in [true, false] {
-                let lost = testing::on_cpu(options, faults, Policy::default());
+                let lost = s.faulty(options, faults);
                 let ctx = s.ctx();
-                s.watch(&lost);
                 let queue = ctx.queue("q");
                 let mut theirs = lost.zeros([LARGE]).unwrap();
                 let mut ours = ctx.zeros([LARGE]).unwrap();
@@ -491,19 +472,7 @@ fn timed(s: &Subject) {
 fn seeds(s: &Subject) {
     for seed in 0..24_u64 {
         let mut rng = fastrand::Rng::with_seed(seed);
-        let mut open = |at: u64| {
-            let options =
-                SimulatorOptions::default().seed(2 * seed + at).lanes(rng.usize(1..4)).threads(rng.bool());
-            let faults = CpuFaults {
-                delays: true,
-                refusals: if rng.bool() { 0.0 } else { 0.2 },
-                lost_after: (rng.u32(..4) == 0).then(|| rng.u64(..30)),
-            };
-            let ctx = testing::on_cpu(options, faults, Policy::default());
-            s.watch(&ctx);
-            ctx
-        };
-        let contexts = [open(0), open(1)];
+        let contexts = faulty_pair(s, seed, &mut rng);
         let queues = [contexts[0].queue("a"), contexts[1].queue("b")];
         program(seed, &contexts, &queues, &mut rng);
     }

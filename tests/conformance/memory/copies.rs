@@ -1,7 +1,8 @@
 //! M04: copies on the device, whole, in part, and within one array.
 
+use crate::common::dump::account;
 use crate::common::{Case, Subject, case};
-use fencepost::{Context, Error, ErrorDetail};
+use fencepost::{Error, ErrorDetail};
 use std::ops::Range;
 
 pub fn cases() -> Vec<Case> {
@@ -76,17 +77,6 @@ fn in_order(s: &Subject) {
 
 /// Check for an expected kind of error.
 type IsRight = fn(&ErrorDetail) -> bool;
-
-/// Returns the number of commands that each queue has enqueued so far, from the state dump.
-fn account(ctx: &Context) -> Vec<String> {
-    let enqueued = |line: &str| Some(line.split(" of ").nth(1)?.split(',').next()?.to_owned());
-    ctx.diagnostics()
-        .state_dump()
-        .lines()
-        .filter(|line| line.starts_with("queue "))
-        .filter_map(enqueued)
-        .collect()
-}
 
 fn refused(s: &Subject) {
     let ctx = s.ctx();

@@ -2,7 +2,7 @@
 
 use crate::common::partners::partners;
 use crate::common::refusing::{self, Driver, Rule};
-use crate::common::{Case, Subject, case, raw};
+use crate::common::{Calls, Case, Subject, assert_error, case, raw};
 use fencepost::memory::MemoryLimit;
 use fencepost::{
     AdoptOptions, Context, Download, Error, ErrorDetail, HostArray, Policy, RecorderChoice, SimulatorOptions,
@@ -109,11 +109,7 @@ fn works_on(s: &Subject) {
 }
 
 fn free_goes_first(s: &Subject) {
-    let contexts = [s.ctx(), {
-        let ctx = Context::simulated(SimulatorOptions::default().memory(4 * MIB));
-        s.watch(&ctx);
-        ctx
-    }];
+    let contexts = [s.ctx(), s.simulated(SimulatorOptions::default().memory(4 * MIB))];
     contexts[0].pool().set_limit(Some(4 * MIB));
     for ctx in &contexts {
         for mib in [1, 2, 3, 4, 1] {
@@ -139,8 +135,7 @@ fn names_the_limit(error: &Error) -> bool {
 
 fn by_the_device(s: &Subject) {
     for threads in [true, false] {
-        let ctx = Context::simulated(SimulatorOptions::default().memory(20 * MIB).threads(threads));
-        s.watch(&ctx);
+        let ctx = s.simulated(SimulatorOptions::default().memory(20 * MIB).threads(threads));
         for round in 0..3 {
             let (arrays, error) = fill(&ctx, round);
             assert!(is_out_of_memory(&error, "u32 [2097152]"), "{error}");
@@ -157,43 +152,68 @@ fn by_the_device(s: &Subject) {
     }
 }
 
+/// Uploads to an array in use, which needs staging memory: first without memory, then with some. If there is a driver, it
+/// refuses the memory; otherwise there is too little of it.
+fn staging_runs_out(ctx: &Context, driver: Option<&Driver>) {
+    let queue = ctx.queue("q");
+    let other = ctx.queue("other");
+    let mut x = queue.zeros::<u32, 1>([4 * N]).unwrap();
+    queue.finish().wait().unwrap();
+    // The held fill uses the array, so the upload cannot write in place and needs staging memory.
+    let gate = queue.hold();
+    queue.fill(&mut x, 1).unwrap();
+    if let Some(driver) = driver {
+        driver.set(nothing_left());
+    }
+    let error = queue.upload(&vec![2; 2 * N][..], &mut x.slice(0..2 * N).unwrap()).unwrap_err();
+    assert!(is_out_of_memory(&error, "staging"), "{error}");
+    match driver {
+        Some(driver) => drop(driver.set(Rule::Nothing)),
+        // The context releases the free memory of the dropped array for the staging memory of the upload.
+        None => drop(other.empty::<u32, 1>([N]).unwrap()),
+    }
+    queue.upload(&[3; N][..], &mut x.slice(0..N).unwrap()).unwrap();
+    gate.signal();
+    let found = queue.read(&x).wait().unwrap();
+    assert!(found[..N] == [3; N] && found[N..] == [1; 3 * N]);
+}
+
 fn staging(s: &Subject) {
     for policy in [Policy::Ordered, Policy::Checked] {
-        let ctx = Context::simulated(SimulatorOptions::default().memory(5 * MIB).policy(policy));
-        s.watch(&ctx);
-        let queue = ctx.queue("q");
-        let other = ctx.queue("other");
-        let gate = ctx.user_event("gate");
-        let mut x = queue.zeros::<u32, 1>([4 * N]).unwrap();
-        // The held fill uses the array, so the upload cannot write in place and needs staging memory.
-        queue.wait_for(&gate.event()).unwrap();
-        queue.fill(&mut x, 1).unwrap();
-        let error = queue.upload(&vec![2; 2 * N][..], &mut x.slice(0..2 * N).unwrap()).unwrap_err();
-        assert!(is_out_of_memory(&error, "staging"), "{error}");
-        // The context releases the free memory of the dropped array for the staging memory of the upload.
-        drop(other.empty::<u32, 1>([N]).unwrap());
-        queue.upload(&[3; N][..], &mut x.slice(0..N).unwrap()).unwrap();
-        gate.signal();
-        let found = queue.read(&x).wait().unwrap();
-        assert!(found[..N] == [3; N] && found[N..] == [1; 3 * N], "{policy:?}");
+        let options = SimulatorOptions::default().memory(5 * MIB).policy(policy);
+        staging_runs_out(&s.simulated(options), None);
+    }
+}
+
+/// Copies to a context without memory for it, or whose driver refuses memory.
+fn copy_fails(name: &str, source: &Context, target: &Context, driver: Option<&Driver>) {
+    let from = source.queue("from");
+    let to = target.queue("to");
+    let x = source.full([4 * N], 1_u32).unwrap();
+    let mut y = target.zeros([4 * N]).unwrap();
+    target.synchronize().wait().unwrap();
+    if let Some(driver) = driver {
+        driver.set(nothing_left());
+    }
+    to.copy(&x, &mut y).unwrap();
+    let error = to.finish().wait().unwrap_err();
+    if let Some(driver) = driver {
+        driver.set(Rule::Nothing);
+    }
+    assert!(is_out_of_memory(&error, "staging"), "{name}: {error}");
+    assert!(to.take_error().is_some());
+    to.fill(&mut y, 2).unwrap();
+    assert_eq!(to.read(&y).wait().unwrap(), [2; 4 * N], "{name}");
+    assert_eq!(from.read(&x).wait().unwrap(), [1; 4 * N], "{name}");
+    if driver.is_some() {
+        to.copy(&x, &mut y).unwrap();
+        assert_eq!(to.read(&y).wait().unwrap(), [1; 4 * N], "{name}");
     }
 }
 
 fn across(s: &Subject) {
-    for (_, source) in partners(s, Policy::Ordered) {
-        let target = Context::simulated(SimulatorOptions::default().memory(4 * MIB));
-        s.watch(&target);
-        let from = source.queue("from");
-        let to = target.queue("to");
-        let x = source.full([4 * N], 1_u32).unwrap();
-        let mut y = target.zeros([4 * N]).unwrap();
-        to.copy(&x, &mut y).unwrap();
-        let error = to.finish().wait().unwrap_err();
-        assert!(is_out_of_memory(&error, "staging"), "{error}");
-        assert!(to.take_error().is_some());
-        to.fill(&mut y, 2).unwrap();
-        assert_eq!(to.read(&y).wait().unwrap(), [2; 4 * N]);
-        assert_eq!(from.read(&x).wait().unwrap(), [1; 4 * N]);
+    for (name, source) in partners(s, Policy::Ordered) {
+        copy_fails(&name, &source, &s.simulated(SimulatorOptions::default().memory(4 * MIB)), None);
     }
 }
 
@@ -243,49 +263,19 @@ fn by_the_driver(s: &Subject) {
 fn driver_staging(s: &Subject) {
     for policy in [Policy::Ordered, Policy::Checked] {
         let (ctx, driver) = refusing_context(s, true, policy);
-        let queue = ctx.queue("q");
-        let gate = ctx.user_event("gate");
-        let mut x = queue.zeros::<u32, 1>([4 * N]).unwrap();
-        queue.finish().wait().unwrap();
-        // The held fill uses the array, so the upload cannot write in place and needs staging memory.
-        queue.wait_for(&gate.event()).unwrap();
-        queue.fill(&mut x, 1).unwrap();
-        driver.set(nothing_left());
-        let error = queue.upload(&vec![2; 2 * N][..], &mut x.slice(0..2 * N).unwrap()).unwrap_err();
-        assert!(is_out_of_memory(&error, "staging"), "{error}");
-        driver.set(Rule::Nothing);
-        queue.upload(&[3; N][..], &mut x.slice(0..N).unwrap()).unwrap();
-        gate.signal();
-        let found = queue.read(&x).wait().unwrap();
-        assert!(found[..N] == [3; N] && found[N..] == [1; 3 * N], "{policy:?}");
+        staging_runs_out(&ctx, Some(&driver));
     }
 }
 
 fn driver_across(s: &Subject) {
     for (name, source) in partners(s, Policy::Ordered) {
         let (target, driver) = refusing_context(s, true, Policy::Ordered);
-        let from = source.queue("from");
-        let to = target.queue("to");
-        let x = source.full([4 * N], 1_u32).unwrap();
-        let mut y = target.zeros([4 * N]).unwrap();
-        target.synchronize().wait().unwrap();
-        driver.set(nothing_left());
-        to.copy(&x, &mut y).unwrap();
-        let error = to.finish().wait().unwrap_err();
-        driver.set(Rule::Nothing);
-        assert!(is_out_of_memory(&error, "staging"), "{name}: {error}");
-        assert!(to.take_error().is_some());
-        to.fill(&mut y, 2).unwrap();
-        assert_eq!(to.read(&y).wait().unwrap(), [2; 4 * N], "{name}");
-        assert_eq!(from.read(&x).wait().unwrap(), [1; 4 * N], "{name}");
-        to.copy(&x, &mut y).unwrap();
-        assert_eq!(to.read(&y).wait().unwrap(), [1; 4 * N], "{name}");
+        copy_fails(&name, &source, &target, Some(&driver));
     }
 }
 
 fn too_large(s: &Subject) {
     let ctx = s.ctx();
-    let error = ctx.zeros::<u32, 1>([usize::MAX / 8]).map(|_| ()).unwrap_err();
-    assert!(matches!(error.detail(), ErrorDetail::TooLarge { .. }), "{error}");
+    assert_error!(ctx.zeros::<u32, 1>([usize::MAX / 8]), ErrorDetail::TooLarge { .. });
     assert!(ctx.zeros::<u32, 1>([N]).is_ok());
 }

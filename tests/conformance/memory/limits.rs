@@ -1,6 +1,6 @@
 //! M08: the statistics and the limits of the pool.
 
-use crate::common::{Case, Subject, case};
+use crate::common::{Calls, Case, Subject, case};
 use fencepost::memory::{MemoryLimit, PoolStats};
 use fencepost::{Context, Download, ErrorDetail, HostArray, Upload};
 
@@ -93,11 +93,10 @@ fn nothing_staged(ctx: &Context) -> PoolStats {
 
 fn staged_upload(s: &Subject) {
     let (ctx, queue) = s.with_queue("q");
-    let gate = ctx.user_event("gate");
     let arrays: Vec<_> = (0..2).map(|_| ctx.zeros::<u32, 1>([8 * N]).unwrap()).collect();
     queue.finish().wait().unwrap();
     let before = nothing_staged(&ctx);
-    queue.wait_for(&gate.event()).unwrap();
+    let gate = queue.hold();
     for (at, array) in arrays.iter().enumerate() {
         queue.fill(&mut array.clone(), 1).unwrap();
         queue.upload(&vec![2; 8 * N], &mut array.clone()).unwrap();
@@ -238,9 +237,8 @@ fn many_sizes(s: &Subject) {
 
 fn threshold_in_use(s: &Subject) {
     let (ctx, queue) = s.with_queue("q");
-    let gate = ctx.user_event("gate");
     ctx.pool().set_release_threshold(Some(0));
-    queue.wait_for(&gate.event()).unwrap();
+    let gate = queue.hold();
     let x = queue.full([N], 5_u32).unwrap();
     let y = queue.zeros([N]).unwrap();
     queue.copy(&x, &mut y.clone()).unwrap();

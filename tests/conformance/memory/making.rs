@@ -1,6 +1,6 @@
 //! M01: arrays made by the context come before every later use; making an array on a queue is ordered like a command.
 
-use crate::common::{Case, Subject, case};
+use crate::common::{Calls, Case, Subject, case};
 use fencepost::{Context, DeviceArray, Policy};
 
 pub fn cases() -> Vec<Case> {
@@ -33,11 +33,8 @@ fn for_every_queue(s: &Subject) {
         for round in 0..3 {
             for (array, expected) in all_kinds(&ctx) {
                 for queue in &queues {
-                    assert_eq!(
-                        queue.read(&array).wait().unwrap(),
-                        expected,
-                        "{policy:?}, {queue:?}, {round}"
-                    );
+                    let found = queue.read(&array).wait().unwrap();
+                    assert_eq!(found, expected, "{policy:?}, {queue:?}, {round}");
                 }
             }
         }
@@ -48,8 +45,7 @@ fn waits_for_no_queue(s: &Subject) {
     let ctx = s.ctx();
     let held = ctx.queue("held");
     let free = ctx.queue("free");
-    let gate = ctx.user_event("gate");
-    held.wait_for(&gate.event()).unwrap();
+    let gate = held.hold();
     let other = held.full([100], 1_u32).unwrap();
     held.flush().unwrap();
     for (array, expected) in all_kinds(&ctx) {
@@ -62,8 +58,7 @@ fn waits_for_no_queue(s: &Subject) {
 fn in_the_queues_order(s: &Subject) {
     let (ctx, queue) = s.with_queue("queue");
     let other = ctx.queue("other");
-    let gate = ctx.user_event("gate");
-    queue.wait_for(&gate.event()).unwrap();
+    let gate = queue.hold();
     let full = queue.full([64], 3_u32).unwrap();
     let mut copy = queue.empty([64]).unwrap();
     queue.copy(&full, &mut copy).unwrap();

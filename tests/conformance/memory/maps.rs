@@ -4,13 +4,13 @@ use crate::common::clock::Clock;
 use crate::common::dump;
 use crate::common::early_results::{self, REACH, VALUE};
 use crate::common::kernels::Iota;
-use crate::common::{Case, Subject, case};
+use crate::common::{Calls, Case, Subject, assert_error, case};
 use crate::kernels::shaders;
 use bytemuck::{Pod, Zeroable};
 use fencepost::graph::Contents;
 use fencepost::{
     CommandQueue, Context, DeviceArray, Download, Element, Error, ErrorDetail, Graph, Grid, HostArray,
-    Policy, Priority, QueueOptions, Upload, args,
+    Policy, Priority, QueueOptions, Replay, Upload, args,
 };
 use std::time::Duration;
 
@@ -129,8 +129,7 @@ fn is_mapped<T>(result: Result<T, Error>) -> bool {
 
 fn shows(s: &Subject) {
     for policy in [Policy::Ordered, Policy::Unchecked] {
-        let ctx = s.ctx_with(policy);
-        let queue = ctx.queue("q");
+        let (ctx, queue) = s.with_queue_under(policy, "q");
         let mut x = ctx.array(&[1_u32, 2, 3]).unwrap();
         assert_eq!(*x.map_read().wait().unwrap(), [1, 2, 3]);
         s.spin(&ctx, &queue, 20);
@@ -203,12 +202,11 @@ fn last_writer_only(s: &Subject) {
         let ctx = s.ctx_with(policy);
         let writer = ctx.queue("writer");
         let reader = ctx.queue("reader");
-        let gate = ctx.user_event("gate");
         let mut x = ctx.zeros([64]).unwrap();
         let mut y = ctx.zeros([64]).unwrap();
         writer.fill(&mut x, 5_u32).unwrap();
         reader.wait_for(&writer).unwrap();
-        reader.wait_for(&gate.event()).unwrap();
+        let gate = reader.hold();
         reader.copy(&x, &mut y).unwrap();
         reader.flush().unwrap();
         let map = x.map_read().wait_timeout(LONG).unwrap().expect("the map does not wait for the reader");
@@ -223,10 +221,9 @@ fn last_writer_only(s: &Subject) {
 fn last_users(s: &Subject) {
     let (ctx, queue) = s.with_queue("q");
     let mut clock = Clock::new(&ctx);
-    let gate = ctx.user_event("gate");
     let x = ctx.full([64], 5_u32).unwrap();
     let mut y = ctx.zeros([64]).unwrap();
-    queue.wait_for(&gate.event()).unwrap();
+    let gate = queue.hold();
     queue.copy(&x, &mut y).unwrap();
     let mut late = x.map_write();
     for _ in 0..2 {
@@ -252,11 +249,8 @@ fn leaked(s: &Subject) {
     assert_eq!(queue.read(&y).wait().unwrap(), [8; 64]);
     drop(x);
     let again = ctx.zeros::<u32, 1>([64]).unwrap();
-    assert_eq!(
-        queue.read(&again).wait().unwrap(),
-        [0; 64],
-        "the memory of the leaked guard is not used again"
-    );
+    let found = queue.read(&again).wait().unwrap();
+    assert_eq!(found, [0; 64], "the memory of the leaked guard is not used again");
     s.leaks(); // the leaked guard keeps the context alive
 }
 
@@ -279,6 +273,16 @@ fn fail_to_fill(ctx: &Context, queue: &CommandQueue, x: &mut DeviceArray<u32>) {
     queue.fill(x, 2).unwrap();
 }
 
+/// Cancels a replay that would fill an array, before it starts.
+fn cancelled_fill(queue: &CommandQueue, x: &DeviceArray<u32>) -> Replay {
+    let (graph, ()) = queue.graph_of(|c| c.fill(&mut x.clone(), 2));
+    let gate = queue.hold();
+    let replay = queue.replay(&graph).unwrap();
+    replay.cancel().unwrap();
+    gate.signal();
+    replay
+}
+
 fn is_abandoned<T>(result: Result<T, Error>) -> bool {
     result.is_err_and(|error| matches!(error.detail(), ErrorDetail::Abandoned { .. }))
 }
@@ -287,8 +291,7 @@ fn failed_writers(s: &Subject) {
     for policy in [Policy::Ordered, Policy::Checked, Policy::Unchecked] {
         for (name, call) in HOST_CALLS {
             for waits in [false, true] {
-                let ctx = s.ctx_with(policy);
-                let queue = ctx.queue("failed");
+                let (ctx, queue) = s.with_queue_under(policy, "failed");
                 let other = ctx.queue("other");
                 let whole = ctx.full::<u32, 1>([99], 1).unwrap();
                 let mut x = whole.slice(0..9).unwrap();
@@ -308,11 +311,8 @@ fn failed_writers(s: &Subject) {
                     assert_eq!(call(&ctx, &y).unwrap(), [1; 9], "{name} of another array");
                 }
                 queue.take_error().expect("the queue has failed");
-                assert_eq!(
-                    call(&ctx, &x).unwrap(),
-                    [1; 9],
-                    "{name} under {policy:?} after the error was taken"
-                );
+                let found = call(&ctx, &x).unwrap();
+                assert_eq!(found, [1; 9], "{name} under {policy:?} after the error was taken");
             }
         }
     }
@@ -350,11 +350,8 @@ fn written_again(s: &Subject) {
                 }
                 other.upload(&[1; 2], &mut x.slice(0..2).unwrap()).unwrap();
                 assert!(is_abandoned(call(&ctx, &x)), "{name} after an upload of a part");
-                assert_eq!(
-                    call(&ctx, &x.slice(0..2).unwrap()).unwrap(),
-                    [1; 2],
-                    "{name} of the uploaded part"
-                );
+                let part = x.slice(0..2).unwrap();
+                assert_eq!(call(&ctx, &part).unwrap(), [1; 2], "{name} of the uploaded part");
                 write(&other, &mut x);
                 assert_eq!(call(&ctx, &x).unwrap(), [1; 9], "{name} after {how}, after a wait: {waits}");
                 drop(x);
@@ -378,14 +375,9 @@ fn no_writers(s: &Subject) {
         assert_eq!(call(&ctx, &x).unwrap(), [1; 9], "{name}");
         assert!(is_abandoned(call(&ctx, &y)), "{name} of the target");
 
-        let (graph, ()) = other.capture(|c| c.fill(&mut x.clone(), 2)).unwrap();
-        let gate = ctx.user_event("gate");
-        other.wait_for(&gate.event()).unwrap();
-        let replay = other.replay(&graph).unwrap();
-        replay.cancel().unwrap();
-        gate.signal();
+        let replay = cancelled_fill(&other, &x);
         assert_eq!(call(&ctx, &x).unwrap(), [1; 9], "{name} after a cancel");
-        assert!(replay.wait().is_err_and(|error| matches!(error.detail(), ErrorDetail::Cancelled { .. })));
+        assert_error!(replay.wait(), ErrorDetail::Cancelled { .. });
     }
 }
 
@@ -416,8 +408,7 @@ fn dropped_queues(s: &Subject) {
     for (name, call) in HOST_CALLS {
         let (ctx, queue) = s.with_queue("failed");
         let other = ctx.queue("other");
-        let mut x = ctx.full::<u32, 1>([9], 1).unwrap();
-        let mut y = ctx.full::<u32, 1>([9], 1).unwrap();
+        let [mut x, mut y] = [1_u32, 1].map(|value| ctx.full([9], value).unwrap());
         fail_to_fill(&ctx, &queue, &mut x);
         fail_to_fill(&ctx, &other, &mut y);
         assert!(is_abandoned(queue.finish().wait()) && is_abandoned(other.finish().wait()));
@@ -457,8 +448,7 @@ fn writer_before(s: &Subject) {
     let (ctx, queue) = s.with_queue("failed");
     let other = ctx.queue("other");
     let mut x = ctx.full::<u32, 1>([9], 1).unwrap();
-    let gate = ctx.user_event("gate");
-    queue.wait_for(&gate.event()).unwrap();
+    let gate = queue.hold();
     queue.fill(&mut x, 2).unwrap();
     std::thread::scope(|scope| {
         let reader = scope.spawn(|| ctx.to_vec(&x));
@@ -474,8 +464,7 @@ fn writer_before(s: &Subject) {
 fn after_creation(s: &Subject) {
     for policy in [Policy::Ordered, Policy::Checked, Policy::Unchecked] {
         for writes in [false, true] {
-            let ctx = s.ctx_with(policy);
-            let queue = ctx.queue("failed");
+            let (ctx, queue) = s.with_queue_under(policy, "failed");
             let other = ctx.queue("other");
             let mut x = ctx.full::<u32, 1>([9], 1).unwrap();
             fail_to_fill(&ctx, &queue, &mut x);
@@ -497,13 +486,7 @@ fn after_creation(s: &Subject) {
 fn cancelled_after_creation(s: &Subject) {
     let (ctx, queue) = s.with_queue("q");
     let mut x = ctx.full::<u32, 1>([9], 1).unwrap();
-    let (graph, ()) = queue.capture(|c| c.fill(&mut x.clone(), 2)).unwrap();
-    let gate = ctx.user_event("gate");
-    queue.wait_for(&gate.event()).unwrap();
-    let replay = queue.replay(&graph).unwrap();
-    replay.cancel().unwrap();
-    gate.signal();
-    assert!(replay.wait().is_err_and(|error| matches!(error.detail(), ErrorDetail::Cancelled { .. })));
+    assert_error!(cancelled_fill(&queue, &x).wait(), ErrorDetail::Cancelled { .. });
     queue.upload(&[7; 9], &mut x).unwrap();
     ctx.synchronize().wait().unwrap();
     assert_eq!(queue.read(&x).wait().unwrap(), [7; 9]);
@@ -525,9 +508,8 @@ fn futures(s: &Subject) {
 fn dropped(s: &Subject) {
     let (ctx, queue) = s.with_queue("q");
     let mut clock = Clock::new(&ctx);
-    let gate = ctx.user_event("gate");
     let mut x = ctx.zeros([64]).unwrap();
-    queue.wait_for(&gate.event()).unwrap();
+    let gate = queue.hold();
     queue.fill(&mut x, 3_u32).unwrap();
     drop(x.map_read());
     let mut late = x.map_write();

@@ -1,7 +1,7 @@
 //! M03: pinned host arrays, for uploads and for downloads.
 
-use crate::common::{Case, Subject, case};
-use fencepost::{Context, Download, ErrorDetail, HostArray, Shape, Upload, region};
+use crate::common::{Calls, Case, Subject, assert_error, case};
+use fencepost::{Context, Download, ErrorDetail, HostArray, Upload};
 use std::sync::mpsc::channel;
 
 pub fn cases() -> Vec<Case> {
@@ -12,9 +12,6 @@ pub fn cases() -> Vec<Case> {
         case("m03_a_try_never_waits_and_never_changes_bytes_in_flight", tries),
         case("m03_a_range_of_a_pinned_array_is_uploaded", ranges),
         case("m03_dropping_a_pinned_array_in_flight_is_safe", dropped),
-        case("m03_ordinary_and_pinned_memory_give_the_same_bytes", pageable_and_pinned),
-        case("m03_ordinary_and_pinned_memory_give_a_region_the_same_bytes", regions),
-        case("m03_an_upload_and_a_download_return_before_they_are_done", in_their_turn),
         case("m03_each_of_a_hundred_downloads_is_complete_in_the_callback_after_it", callbacks),
     ]
 }
@@ -27,18 +24,21 @@ fn download(ctx: &Context, n: usize) -> HostArray<u32, Download> {
     ctx.pinned([n]).unwrap()
 }
 
+/// Follows Warp's `test_pinned`, and `set_async` and `get_async` of katsdpsigproc's `test_set_get`.
 fn both_ways(s: &Subject) {
     let (ctx, queue) = s.with_queue("q");
-    for n in [1, 7, 4096] {
+    for n in [1, 7, 4096, 1 << 18] {
         let mut source = upload(&ctx, n);
         let mut target = download(&ctx, n);
         let mut x = queue.zeros([n]).unwrap();
         assert_eq!(source.read(<[u32]>::to_vec).unwrap(), vec![0; n], "a pinned array starts as zeros");
         for round in 0..3 {
-            source.write(|host| host.fill(round)).unwrap();
+            let elements: Vec<u32> = (round..).take(n).map(|i| i ^ 0x5555).collect();
+            source.write(|host| host.copy_from_slice(&elements)).unwrap();
             queue.upload(&source, &mut x).unwrap();
             queue.download(&x, &mut target).unwrap();
-            assert_eq!(target.read(<[u32]>::to_vec).unwrap(), vec![round; n]);
+            assert_eq!(target.read(<[u32]>::to_vec).unwrap(), elements);
+            assert_eq!(queue.read(&x).wait().unwrap(), elements);
         }
     }
 }
@@ -72,21 +72,20 @@ fn reads_wait(s: &Subject) {
 
 fn tries(s: &Subject) {
     let (ctx, queue) = s.with_queue("q");
-    let gate = ctx.user_event("gate");
     let mut source = upload(&ctx, 64);
     let mut target = download(&ctx, 64);
     source.write(|host| host.fill(1)).unwrap();
     let mut x = queue.zeros([64]).unwrap();
-    queue.wait_for(&gate.event()).unwrap();
+    let gate = queue.hold();
     queue.upload(&source, &mut x).unwrap();
     queue.download(&x, &mut target).unwrap();
+    assert!(!queue.marker().is_complete().unwrap(), "the gate is closed");
     // On a context without mapped pinned memory the upload has copied the bytes, and the host may write.
     if let Err(error) = source.try_write(|host| host.fill(2)) {
         assert!(matches!(error.detail(), ErrorDetail::Busy { .. }), "{error}");
     }
     assert!(source.try_read(<[u32]>::len).is_ok(), "the device only reads the source");
-    let error = target.try_read(<[u32]>::to_vec).unwrap_err();
-    assert!(matches!(error.detail(), ErrorDetail::Busy { .. }), "{error}");
+    let error = assert_error!(target.try_read(<[u32]>::to_vec), ErrorDetail::Busy { .. });
     assert!(error.to_string().contains("pinned u32 [64], line"), "the error names the array: {error}");
     gate.signal();
     assert_eq!(target.read(<[u32]>::to_vec).unwrap(), [1; 64]);
@@ -108,9 +107,8 @@ fn ranges(s: &Subject) {
 
 fn dropped(s: &Subject) {
     let (ctx, queue) = s.with_queue("q");
-    let gate = ctx.user_event("gate");
     let mut x = queue.zeros([1000]).unwrap();
-    queue.wait_for(&gate.event()).unwrap();
+    let gate = queue.hold();
     let mut source = upload(&ctx, 1000);
     source.write(|host| host.fill(5)).unwrap();
     queue.upload(&source, &mut x).unwrap();
@@ -122,58 +120,6 @@ fn dropped(s: &Subject) {
     next.write(|host| host.fill(6)).unwrap();
     gate.signal();
     assert_eq!(queue.read(&x).wait().unwrap(), [5; 1000]);
-}
-
-/// Follows Warp's `test_pinned`.
-fn pageable_and_pinned(s: &Subject) {
-    const LEN: usize = 1 << 18;
-    let (ctx, queue) = s.with_queue("q");
-    let elements: Vec<u32> = (0..LEN as u32).map(|i| i ^ 0x5555).collect();
-    let mut pinned = upload(&ctx, LEN);
-    pinned.write(|host| host.copy_from_slice(&elements)).unwrap();
-    let mut x = ctx.zeros([LEN]).unwrap();
-    let mut y = ctx.zeros([LEN]).unwrap();
-    queue.upload(&pinned, &mut x).unwrap();
-    queue.upload(&elements[..], &mut y).unwrap();
-    let mut back = download(&ctx, LEN);
-    queue.download(&x, &mut back).unwrap();
-    assert_eq!(back.read(|host| host.to_vec()).unwrap(), elements);
-    assert_eq!(queue.read(&y).wait().unwrap(), elements);
-}
-
-/// Follows Warp's `test_pinned`.
-fn regions(s: &Subject) {
-    let (ctx, queue) = s.with_queue("q");
-    let elements: Vec<u32> = (0..24).collect();
-    let mut up: HostArray<u32, Upload, 2> = ctx.pinned([4, 6]).unwrap();
-    up.write(|host| host.copy_from_slice(&elements)).unwrap();
-    let mut a = ctx.zeros::<u32, 2>([9, 9]).unwrap();
-    let mut b = ctx.zeros::<u32, 2>([9, 9]).unwrap();
-    let place = region![1..9; 2, 2..8];
-    queue.upload_region(&up, &mut a, &place).unwrap();
-    queue.upload_region(&elements, &mut b, &place).unwrap();
-    assert_eq!(queue.read(&a).wait().unwrap(), queue.read(&b).wait().unwrap());
-    let mut down: HostArray<u32, Download, 2> = ctx.pinned([4, 6]).unwrap();
-    queue.download_region(&a, &place, &mut down).unwrap();
-    assert_eq!(down.read(<[u32]>::to_vec).unwrap(), queue.read_region(&b, &place).wait().unwrap());
-}
-
-/// Checks that both transfers return before they are done, and that they are done once the download can be read.
-///
-/// Follows `set_async` and `get_async` of katsdpsigproc's `test_set_get`.
-fn in_their_turn(s: &Subject) {
-    let (ctx, queue) = s.with_queue("q");
-    let gate = ctx.user_event("gate");
-    let mut up: HostArray<u32, Upload, 2> = ctx.pinned(Shape::padded([17, 13], [32, 16])).unwrap();
-    up.write(|memory| memory.fill(5)).unwrap();
-    let mut down: HostArray<u32, Download, 2> = ctx.pinned(Shape::padded([17, 13], [32, 16])).unwrap();
-    let mut x = ctx.zeros(Shape::padded([17, 13], [32, 16])).unwrap();
-    queue.wait_for(&gate.event()).unwrap();
-    queue.upload(&up, &mut x).unwrap();
-    queue.download(&x, &mut down).unwrap();
-    assert!(!queue.marker().is_complete().unwrap(), "the gate is closed");
-    gate.signal();
-    assert_eq!(down.read(<[u32]>::to_vec).unwrap(), [5; 512]);
 }
 
 /// Follows CuPy's `test_get_and_add_callback` and `test_launch_host_func`.

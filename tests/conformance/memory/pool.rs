@@ -1,7 +1,7 @@
 //! M07, M08: dropped arrays, the reuse of their memory, and the statistics of the pool.
 
 use crate::common::partners::every_pair;
-use crate::common::{Case, Subject, case};
+use crate::common::{Calls, Case, Subject, case};
 use fencepost::{CommandQueue, Context, Download, HostArray, Pending, Policy, Upload, UserEvent};
 
 pub fn cases() -> Vec<Case> {
@@ -38,8 +38,7 @@ struct Held {
 impl Held {
     fn new(ctx: &Context) -> Self {
         let queue = ctx.queue("q");
-        let gate = ctx.user_event("gate");
-        queue.wait_for(&gate.event()).unwrap();
+        let gate = queue.hold();
         let first = queue.full([N], 1_u32).unwrap();
         let read = queue.read(&first);
         Self { queue, gate, read }
@@ -48,9 +47,8 @@ impl Held {
 
 fn never_waits(s: &Subject) {
     let (ctx, queue) = s.with_queue("q");
-    let gate = ctx.user_event("gate");
     let mut results = Vec::new();
-    queue.wait_for(&gate.event()).unwrap();
+    let gate = queue.hold();
     for round in 0..10_u32 {
         s.spin(&ctx, &queue, 1);
         let x = queue.full([N], round).unwrap();
@@ -232,11 +230,8 @@ fn pinned_again(s: &Subject) {
     assert_eq!(ctx.pool().stats().blocks, blocks);
     let down: HostArray<u32, Download> = ctx.pinned([WORDS]).unwrap();
     let other = up(WORDS / 4);
-    assert_eq!(
-        ctx.pool().stats().blocks,
-        3 * blocks,
-        "another direction and another size need blocks of their own"
-    );
+    let now = ctx.pool().stats().blocks;
+    assert_eq!(now, 3 * blocks, "another direction and another size need blocks of their own");
     drop((again, down, other));
     assert_eq!(ctx.pool().stats().pinned, 0);
     ctx.pool().trim();

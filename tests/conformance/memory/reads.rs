@@ -1,6 +1,6 @@
 //! M02: uploads and reads, whole and in part, and the place of a read in its queue.
 
-use crate::common::{Case, Subject, case};
+use crate::common::{Calls, Case, Subject, case};
 use fencepost::{CommandQueue, Context, DeviceArray, Download, HostArray, Pending};
 
 pub fn cases() -> Vec<Case> {
@@ -33,10 +33,9 @@ fn into_a_slice(s: &Subject) {
 }
 
 fn uploads_copy(s: &Subject) {
-    let (ctx, queue) = s.with_queue("q");
-    let gate = ctx.user_event("gate");
+    let queue = s.ctx().queue("q");
     let mut x = queue.zeros([1000]).unwrap();
-    queue.wait_for(&gate.event()).unwrap();
+    let gate = queue.hold();
     queue.fill(&mut x, 1).unwrap();
     let mut host = counted(1000);
     queue.upload(&host, &mut x).unwrap();
@@ -170,13 +169,12 @@ fn halves(s: &Subject) {
 }
 
 fn dropped(s: &Subject) {
-    let (ctx, queue) = s.with_queue("q");
-    let gate = ctx.user_event("gate");
+    let queue = s.ctx().queue("q");
     let mut x = queue.array(&counted(64)).unwrap();
     drop(queue.read(&x));
     queue.fill(&mut x, 3).unwrap();
     drop(queue.read(&x));
-    queue.wait_for(&gate.event()).unwrap();
+    let gate = queue.hold();
     drop(queue.read(&x));
     queue.fill(&mut x, 4).unwrap();
     let last = queue.read(&x);
@@ -186,28 +184,21 @@ fn dropped(s: &Subject) {
 
 /// Holds back reads until the host has mapped the array, so that they are planned while it is mapped.
 fn held(s: &Subject) {
-    let (ctx, queue) = s.with_queue("q");
-    let gate = ctx.user_event("gate");
+    let queue = s.ctx().queue("q");
     let x = queue.array(&counted(64)).unwrap();
     queue.finish().wait().unwrap();
-    queue.wait_for(&gate.event()).unwrap();
+    let gate = queue.hold();
     let first = queue.read(&x);
     let second = queue.read(&x);
     let map = x.map_read().wait().unwrap();
     gate.signal();
-    assert_eq!(
-        first.wait().unwrap(),
-        counted(64),
-        "the first read completes while the array is mapped for reading"
-    );
+    let found = first.wait().unwrap();
+    assert_eq!(found, counted(64), "the first read completes while the array is mapped for reading");
     assert_eq!(*map, counted(64));
     drop(map);
     x.map_write().wait().unwrap().fill(9);
-    assert_eq!(
-        second.wait().unwrap(),
-        counted(64),
-        "the second read returns the bytes from before the write of the host"
-    );
+    let found = second.wait().unwrap();
+    assert_eq!(found, counted(64), "the second read returns the bytes from before the write of the host");
     assert_eq!(queue.read(&x).wait().unwrap(), [9; 64]);
 }
 

@@ -1,10 +1,10 @@
-//! M04: each form of a region selects the right elements, and a wrong region is refused.
+//! M04: each form of a region selects the right elements.
 //!
 //! The cases follow katsdpsigproc's `test_copy_region_*` and Warp's `test_copy.py`.
 
 use crate::common::{Case, Subject, case};
 use fencepost::{
-    CommandQueue, Context, DeviceArray, Download, ErrorDetail, HostArray, NewAxis, Region, RegionAxis, region,
+    CommandQueue, Context, DeviceArray, Download, HostArray, NewAxis, Region, RegionAxis, region,
 };
 
 pub fn cases() -> Vec<Case> {
@@ -18,11 +18,8 @@ pub fn cases() -> Vec<Case> {
         case("m04_axes_that_a_region_does_not_name_are_copied_whole", missing_axes),
         case("m04_regions_with_new_axes_are_copied", new_axes),
         case("m04_negative_indices_count_from_the_end", negative),
-        case("m04_each_wrong_region_has_its_kind_of_error", errors),
         case("m04_strided_arrays_of_1_to_4_axes_are_copied_both_ways", strided),
         case("m04_large_strides_are_copied", large_stride),
-        case("m04_offsets_and_counts_become_ranges", offsets),
-        case("m04_wrong_offsets_and_counts_are_refused_before_any_work", wrong),
     ]
 }
 
@@ -128,38 +125,6 @@ fn negative(s: &Subject) {
     pairs(s, [7, 5], [8, 6], regions);
 }
 
-/// Check for the expected kind of error.
-type IsRight = fn(&ErrorDetail) -> bool;
-
-fn errors(s: &Subject) {
-    let (ctx, queue) = s.with_queue("q");
-    let x = ctx.full([7, 5], 1_u32).unwrap();
-    let mut y = ctx.zeros::<u32, 2>([7, 5]).unwrap();
-    let axes = |kind: &ErrorDetail| matches!(kind, ErrorDetail::RegionAxes { .. });
-    let index = |kind: &ErrorDetail| matches!(kind, ErrorDetail::RegionIndex { .. });
-    let range = |kind: &ErrorDetail| matches!(kind, ErrorDetail::RegionRange { .. });
-    let wrong: [(Region, IsRight); 7] = [
-        (region![0, 0, 0], axes),
-        (region![7], index),
-        (region![-8], index),
-        (region![7..12], range),
-        (region![3..3], range),
-        (region![2..6; -1], range),
-        (region![0..20], range), // katsdpsigproc takes the range as 0..7
-    ];
-    for (region, is) in wrong {
-        for error in [
-            queue.copy_region(&x, &region, &mut y, region![]).unwrap_err(),
-            queue.copy_region(&x, region![], &mut y, &region).unwrap_err(),
-        ] {
-            assert!(is(error.detail()), "{region:?}: {error}");
-        }
-    }
-    let error = queue.copy_region(&x, region![0..3], &mut y, region![0..4]).unwrap_err();
-    assert!(matches!(error.detail(), ErrorDetail::Shape { .. }), "{error}");
-    assert_eq!(queue.read(&y).wait().unwrap(), [0; 35]);
-}
-
 fn counted(len: usize) -> Vec<u32> {
     (0..len as u32).collect()
 }
@@ -202,45 +167,4 @@ fn large_stride(s: &Subject) {
     let all = queue.read(&x).wait().unwrap();
     assert_eq!(all.iter().filter(|&&element| element != 0).count(), marks.len());
     assert!(marks.iter().enumerate().all(|(at, &mark)| all[at * step] == mark));
-}
-
-/// Covers `wp.copy(dst, src, dst_offset, src_offset, count)`, for arrays with and without steps.
-fn offsets(s: &Subject) {
-    let (ctx, queue) = s.with_queue("q");
-    let x = queue.array(&counted(40)).unwrap();
-    for (from, to, count) in [(0, 0, 40), (3, 17, 20), (39, 0, 1), (0, 39, 1), (5, 5, 7)] {
-        let mut y = ctx.full([40], 99_u32).unwrap();
-        queue.copy_region(&x, region![from..from + count], &mut y, region![to..to + count]).unwrap();
-        let expected: Vec<u32> = (0..40_usize)
-            .map(|at| if (to..to + count).contains(&at) { (at - to + from) as u32 } else { 99 })
-            .collect();
-        assert_eq!(queue.read(&y).wait().unwrap(), expected, "{count} from {from} to {to}");
-    }
-    let mut y = ctx.full([40], 99_u32).unwrap();
-    queue.copy_region(&x, region![4..24; 2], &mut y, region![10..40; 3]).unwrap();
-    let found = queue.read_region(&y, region![10..; 3]).wait().unwrap();
-    assert_eq!(found, (2..12).map(|i| 2 * i).collect::<Vec<u32>>());
-    assert_eq!(queue.read(&y).wait().unwrap().iter().filter(|&&element| element == 99).count(), 30);
-}
-
-fn wrong(s: &Subject) {
-    let (ctx, queue) = s.with_queue("q");
-    let x = queue.array(&counted(10)).unwrap();
-    let mut y = ctx.zeros::<u32, 1>([10]).unwrap();
-    #[allow(clippy::reversed_empty_ranges, reason = "the mistakes")]
-    for (from, to) in [
-        (region![0..11], region![]),
-        (region![0..10], region![5..15]),
-        (region![0..5], region![0..6]),
-        (region![5..5], region![5..5]), // Warp interprets a count of 0 as all elements
-        (region![5..2], region![5..2]),
-        (region![-11..], region![]),
-    ] {
-        let error = queue.copy_region(&x, &from, &mut y, &to).unwrap_err();
-        assert!(
-            matches!(error.detail(), ErrorDetail::RegionRange { .. } | ErrorDetail::Shape { .. }),
-            "{from:?} to {to:?}: {error}"
-        );
-    }
-    assert_eq!(queue.read(&y).wait().unwrap(), [0; 10]);
 }

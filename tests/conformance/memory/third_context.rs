@@ -1,10 +1,9 @@
 //! M09: copies between arrays of other contexts, on a queue of a third context.
 
-use crate::common::partners::partners;
-use crate::common::{Case, Subject, case};
+use crate::common::partners::{counted, partners};
+use crate::common::{Calls, Case, Subject, assert_error, assert_says, case};
 use fencepost::prelude::*;
-use fencepost::testing::{self, CpuFaults};
-use fencepost::{ErrorDetail, Shape, SimulatorOptions, region};
+use fencepost::{ErrorDetail, Shape, region};
 use std::time::Duration;
 
 pub fn cases() -> Vec<Case> {
@@ -20,10 +19,6 @@ pub fn cases() -> Vec<Case> {
 
 /// Number of elements of an array that is larger than one piece.
 const LARGE: usize = 1_200_003;
-
-fn counted(n: usize, start: u32) -> Vec<u32> {
-    (0..n as u32).map(|i| start.wrapping_add(i.wrapping_mul(7))).collect()
-}
 
 fn exact(s: &Subject) {
     for (name, other) in partners(s, Policy::Ordered) {
@@ -58,20 +53,17 @@ fn ordered(s: &Subject) {
         let own = s.ctx();
         let third = s.ctx();
         let queue = third.queue("third");
-        let gate = third.user_event("gate");
         let a = own.queue("a");
         let b = other.queue("b");
         let mut x = own.zeros([LARGE]).unwrap();
         let mut y = other.zeros([LARGE]).unwrap();
         a.fill(&mut x, 4_u32).unwrap();
-        queue.wait_for(&gate.event()).unwrap();
+        let gate = queue.hold();
         queue.copy(&x, &mut y).unwrap();
         a.fill(&mut x, 5).unwrap();
         let mut read = b.read(&y);
-        assert!(
-            read.wait_timeout(Duration::ZERO).unwrap().is_none(),
-            "{name}: the copy is held, and so is the read that comes after it"
-        );
+        let early = read.wait_timeout(Duration::ZERO).unwrap();
+        assert!(early.is_none(), "{name}: the copy is held, and so is the read that comes after it");
         gate.signal();
         assert!(read.wait().unwrap() == [4; LARGE], "{name}");
         // The finish comes after the copy in the queue, so the copy is done when it completes.
@@ -105,19 +97,13 @@ fn fails(s: &Subject) {
     for (name, other) in partners(s, Policy::Ordered) {
         let own = s.ctx();
         let third = s.ctx();
-        let lost = testing::on_cpu(
-            SimulatorOptions::default(),
-            CpuFaults { lost_after: Some(0), ..CpuFaults::default() },
-            Policy::default(),
-        );
-        s.watch(&lost);
+        let lost = s.losing(0);
         let queue = third.queue("third");
         let mut x = lost.zeros::<u32, 1>([1000]).unwrap();
         let mut y = other.zeros([1000]).unwrap();
         lost.queue("fill").fill(&mut x, 1).unwrap();
         let done = queue.copy(&x, &mut y).and_then(|()| queue.finish().wait());
-        let error = done.unwrap_err();
-        assert!(matches!(error.detail(), ErrorDetail::OtherContext { .. }), "{name}: {error}");
+        assert_error!(done, ErrorDetail::OtherContext { .. }, "{name}");
         queue.take_error();
         let z = own.full([1000], 1_u32).unwrap();
         queue.copy(&z, &mut y).unwrap();
@@ -133,11 +119,9 @@ fn refused(s: &Subject) {
     let queue = third.queue("third");
     let x = own.full([8], 1_u32).unwrap();
     let mut y = other.zeros::<u32, 1>([9]).unwrap();
-    let error = queue.copy(&x, &mut y).unwrap_err();
-    assert!(matches!(error.detail(), ErrorDetail::Shape { .. }), "{error}");
+    assert_error!(queue.copy(&x, &mut y), ErrorDetail::Shape { .. });
     let map = x.map_write().wait().unwrap();
-    let error = queue.copy(&x, &mut y.slice(0..8).unwrap()).unwrap_err();
-    assert!(error.to_string().contains("is mapped"), "{error}");
+    assert_says(queue.copy(&x, &mut y.slice(0..8).unwrap()), "is mapped");
     drop(map);
     queue.copy(&x, &mut y.slice(1..9).unwrap()).unwrap();
     queue.finish().wait().unwrap();

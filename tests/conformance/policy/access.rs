@@ -1,6 +1,6 @@
 //! P04: a binding is accessed as the entry point accesses it.
 
-use crate::common::{Case, Subject, case};
+use crate::common::{Case, Subject, assert_error, case, hold, queues};
 use crate::kernels::shaders::{LOOKS, MEASURES, SUMS};
 use fencepost::interface::Access;
 use fencepost::{ErrorDetail, Grid, Policy, args};
@@ -33,11 +33,9 @@ fn only_read(s: &Subject) {
 fn not_touched(s: &Subject) {
     let ctx = s.ctx_with(Policy::Checked);
     let measures = MEASURES.kernel(s, &ctx);
-    let one = ctx.queue("one");
-    let two = ctx.queue("two");
-    let gate = ctx.user_event("gate");
+    let [one, two] = queues(&ctx, ["one", "two"]);
     let mut x = ctx.zeros::<u32, 1>([64]).unwrap();
-    one.wait_for(&gate.event()).unwrap();
+    let gate = hold(&one);
     one.fill(&mut x, 1_u32).unwrap();
     let mut y = ctx.zeros::<u32, 1>([1]).unwrap();
     two.launch_dyn(&measures, Grid::groups([1]), args![x = &mut x, y = &mut y]).unwrap();
@@ -50,24 +48,19 @@ fn not_touched(s: &Subject) {
 fn written_below(s: &Subject) {
     let ctx = s.ctx_with(Policy::Checked);
     let looks = LOOKS.kernel(s, &ctx);
-    let one = ctx.queue("one");
-    let two = ctx.queue("two");
-    let mut x = ctx.zeros::<u32, 1>([64]).unwrap();
-    let mut y = ctx.zeros::<u32, 1>([64]).unwrap();
+    let [one, two] = queues(&ctx, ["one", "two"]);
+    let [mut x, mut y] = [0; 2].map(|_| ctx.zeros::<u32, 1>([64]).unwrap());
     one.launch_dyn(&looks, Grid::threads([64]), args![x = &mut x, y = &mut y]).unwrap();
-    let error = two.read(&y).wait().unwrap_err();
-    assert!(matches!(error.detail(), ErrorDetail::Hazard { access: "write", .. }), "{error}");
+    assert_error!(two.read(&y).wait(), ErrorDetail::Hazard { access: "write", .. });
     assert_eq!(two.read(&x).wait().unwrap(), [0; 64]);
 }
 
 fn only_written(s: &Subject) {
     let ctx = s.ctx_with(Policy::Checked);
     let sums = SUMS.kernel(s, &ctx);
-    let one = ctx.queue("one");
-    let two = ctx.queue("two");
+    let [one, two] = queues(&ctx, ["one", "two"]);
     let x = ctx.full([64], 1_u32).unwrap();
-    let mut totals = ctx.zeros::<u32, 1>([1]).unwrap();
-    let mut copy = ctx.zeros::<u32, 1>([1]).unwrap();
+    let [mut totals, mut copy] = [0; 2].map(|_| ctx.zeros::<u32, 1>([1]).unwrap());
     one.copy(&totals, &mut copy).unwrap();
     let error = two.launch_dyn(&sums, Grid::groups([1]), args![x = &x, totals = &mut totals]).unwrap_err();
     assert!(matches!(error.detail(), ErrorDetail::Hazard { access: "read", .. }), "{error}");

@@ -1,11 +1,8 @@
 //! P02: the programs that `Checked` accepts. P03: the uses that need no order.
 
-use crate::common::{Case, Subject, case};
+use crate::common::{Case, Subject, case, queues};
 use crate::kernels::shaders::{LOOKS, saxpy};
-use fencepost::{
-    CommandQueue, Context, DeviceArray, Download, DynKernel, ErrorDetail, Grid, HostArray, Policy, Result,
-    Upload, args,
-};
+use fencepost::prelude::*;
 
 pub fn cases() -> Vec<Case> {
     vec![
@@ -118,10 +115,9 @@ type Order = fn(&CommandQueue, &CommandQueue);
 fn what_orders(s: &Subject) {
     let ctx = s.ctx_with(Policy::Checked);
     let bench = Bench::new(s, &ctx);
-    let knowledge: [(&str, Order); 8] = [
+    let knowledge: [(&str, Order); 7] = [
         ("wait_for a marker", |one, two| two.wait_for(&one.marker()).unwrap()),
         ("wait_for a queue", |one, two| two.wait_for(one).unwrap()),
-        ("join", |one, two| two.wait_for(one).unwrap()),
         ("finish", |one, _| one.finish().wait().unwrap()),
         ("a marker's wait", |one, _| one.marker().wait().unwrap()),
         ("is_complete", |one, _| while !one.marker().is_complete().unwrap() {}),
@@ -133,8 +129,7 @@ fn what_orders(s: &Subject) {
     ];
     for (name, order) in knowledge {
         for verb in Verb::ALL {
-            let one = ctx.queue("one");
-            let two = ctx.queue("two");
+            let [one, two] = queues(&ctx, ["one", "two"]);
             let mut x = ctx.zeros([64]).unwrap();
             one.fill(&mut x, 1).unwrap();
             order(&one, &two);
@@ -157,11 +152,8 @@ fn passed_on(s: &Subject) {
 }
 
 fn only_before(s: &Subject) {
-    let ctx = s.ctx_with(Policy::Checked);
-    let one = ctx.queue("one");
-    let two = ctx.queue("two");
-    let mut x = ctx.zeros([64]).unwrap();
-    let mut y = ctx.zeros([64]).unwrap();
+    let (ctx, [one, two]) = s.with_queues_under(Policy::Checked, ["one", "two"]);
+    let [mut x, mut y] = [0; 2].map(|_| ctx.zeros([64]).unwrap());
     one.fill(&mut x, 1_u32).unwrap();
     let between = one.marker();
     one.fill(&mut y, 1).unwrap();
@@ -176,9 +168,7 @@ fn only_before(s: &Subject) {
 }
 
 fn born_after(s: &Subject) {
-    let ctx = s.ctx_with(Policy::Checked);
-    let one = ctx.queue("one");
-    let _other = ctx.queue("other");
+    let (ctx, [one, _other]) = s.with_queues_under(Policy::Checked, ["one", "other"]);
     let mut x = ctx.zeros([64]).unwrap();
     s.spin(&ctx, &one, 10);
     one.fill(&mut x, 1_u32).unwrap();
@@ -206,9 +196,7 @@ fn readers(s: &Subject) {
 }
 
 fn ranges(s: &Subject) {
-    let ctx = s.ctx_with(Policy::Checked);
-    let one = ctx.queue("one");
-    let two = ctx.queue("two");
+    let (ctx, [one, two]) = s.with_queues_under(Policy::Checked, ["one", "two"]);
     let x = ctx.zeros::<u32, 1>([64]).unwrap();
     let mut low = x.slice(0..33).unwrap();
     let mut high = x.slice(33..64).unwrap();
@@ -226,8 +214,7 @@ fn ranges(s: &Subject) {
 fn arguments(s: &Subject) {
     let ctx = s.ctx_with(Policy::Checked);
     let looks = LOOKS.kernel(s, &ctx);
-    let one = ctx.queue("one");
-    let two = ctx.queue("two");
+    let [one, two] = queues(&ctx, ["one", "two"]);
     let half = ctx.binding_alignment().max(256) as usize / 4;
     let x = ctx.full([2 * half], 1_u32).unwrap();
     let y = ctx.zeros::<u32, 1>([2 * half]).unwrap();
@@ -245,9 +232,7 @@ fn arguments(s: &Subject) {
 
 /// Replays fills of every fourth element, and fills an element between two of them on another queue.
 fn between_ranges(s: &Subject) {
-    let ctx = s.ctx_with(Policy::Checked);
-    let one = ctx.queue("one");
-    let two = ctx.queue("two");
+    let (ctx, [one, two]) = s.with_queues_under(Policy::Checked, ["one", "two"]);
     let x = ctx.zeros::<u32, 1>([160]).unwrap();
     let element = |at: usize| x.slice(at..at + 1).unwrap();
     let fills = one.capture(|c| (0..40).try_for_each(|at| c.fill(&mut element(4 * at), 7)));

@@ -1,6 +1,6 @@
 //! P02, P06, E07: messages about a dropped queue, after another queue got its slot.
 
-use crate::common::{Case, Subject, case, dump};
+use crate::common::{Case, Subject, case, dump, queues};
 use fencepost::waits::{Already, WaitReport};
 use fencepost::{CommandQueue, Context, DeviceArray, Error, ErrorDetail, Event, Policy, SimulatorOptions};
 
@@ -51,8 +51,7 @@ fn hazard(s: &Subject) {
     let ctx = s.ctx_with(Policy::Checked);
     let mut texts = Vec::new();
     for stage in [Stage::Dropped, Stage::Over, Stage::Replaced] {
-        let by_event = ctx.queue("third");
-        let by_all = ctx.queue("third");
+        let [by_event, by_all] = queues(&ctx, ["third", "third"]);
         let mut x = ctx.zeros([N]).unwrap();
         let (filled, _innocent) = drop_queue(&ctx, &mut x, stage);
         let error = refused(&by_event, &mut x);
@@ -89,8 +88,7 @@ fn helper(s: &Subject) {
         let elsewhere = Context::simulated(SimulatorOptions::default());
         let later = ctx.queue("later");
         let away = elsewhere.queue("away");
-        let mut x = ctx.zeros([N]).unwrap();
-        let mut y = ctx.zeros([N]).unwrap();
+        let [mut x, mut y] = [0; 2].map(|_| ctx.zeros([N]).unwrap());
         let source = elsewhere.full([N], 5_u32).unwrap();
         drop_queue(&ctx, &mut x, stage);
         away.copy(&source, &mut y).unwrap();
@@ -102,10 +100,8 @@ fn helper(s: &Subject) {
 }
 
 fn report(s: &Subject) {
-    let ctx = s.ctx();
-    let other = ctx.queue("other");
-    let mut x = ctx.zeros([N]).unwrap();
-    let mut unnamed = ctx.zeros([N]).unwrap();
+    let (ctx, other) = s.with_queue("other");
+    let [mut x, mut unnamed] = [0; 2].map(|_| ctx.zeros([N]).unwrap());
     let (_, innocent) = drop_queue(&ctx, &mut unnamed, Stage::Replaced);
     drop(innocent);
     dump::until(|| !ctx.diagnostics().state_dump().contains("`innocent`"));

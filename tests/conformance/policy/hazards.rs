@@ -2,9 +2,8 @@
 
 use super::checked::{self, Verb};
 use crate::common::kernels::Saxpy;
-use crate::common::{Case, Subject, case};
+use crate::common::{Case, Subject, assert_error, case, queues};
 use fencepost::prelude::*;
-use fencepost::{Error, ErrorDetail};
 use std::sync::mpsc::channel;
 
 pub fn cases() -> Vec<Case> {
@@ -26,8 +25,7 @@ pub fn cases() -> Vec<Case> {
 fn unsynchronised(ctx: &Context, one: &CommandQueue, two: &CommandQueue) -> ([u32; 2], String, Error) {
     let saxpy = ctx.kernel::<Saxpy<f32>>().unwrap();
     let x = ctx.full([1000], 1.0).unwrap();
-    let mut y = ctx.zeros([1000]).unwrap();
-    let mut z = ctx.zeros([1000]).unwrap();
+    let [mut y, mut z] = [0; 2].map(|_| ctx.zeros([1000]).unwrap());
     let line = line!() + 1;
     one.launch(&saxpy, Grid::threads([1000]), Saxpy { a: 1.0, x: &x, y: &mut y }).unwrap();
     let error = two.launch(&saxpy, Grid::threads([1000]), Saxpy { a: 2.0, x: &y, y: &mut z }).unwrap_err();
@@ -36,9 +34,7 @@ fn unsynchronised(ctx: &Context, one: &CommandQueue, two: &CommandQueue) -> ([u3
 
 /// Names two arrays in turn; the second gets the memory of the first.
 fn named(s: &Subject) {
-    let ctx = s.ctx_with(Policy::Checked);
-    let one = ctx.queue("one");
-    let two = ctx.queue("two");
+    let (ctx, [one, two]) = s.with_queues_under(Policy::Checked, ["one", "two"]);
     for name in ["speeds", "places"] {
         let mut x = ctx.zeros::<f32, 1>([1000]).unwrap().named(name).named("second");
         one.fill(&mut x.slice(10..20).unwrap(), 1.0).unwrap();
@@ -53,9 +49,7 @@ fn named(s: &Subject) {
 }
 
 fn message(s: &Subject) {
-    let ctx = s.ctx_with(Policy::Checked);
-    let one = ctx.queue("stream 1");
-    let two = ctx.queue("stream 2");
+    let (ctx, [one, two]) = s.with_queues_under(Policy::Checked, ["stream 1", "stream 2"]);
     let ([first, second], label, error) = unsynchronised(&ctx, &one, &two);
     let ErrorDetail::Hazard { array, range, earlier, later, access, later_access, wait, gone: false } =
         error.detail()
@@ -95,8 +89,7 @@ fn each_pair(s: &Subject, check: impl Fn(Verb, Verb, &Used<'_>)) {
     let bench = checked::Bench::new(s, &ctx);
     for earlier in Verb::ALL {
         for later in Verb::ALL {
-            let one = ctx.queue("one");
-            let two = ctx.queue("two");
+            let [one, two] = queues(&ctx, ["one", "two"]);
             let used = Used { bench: &bench, one, two, x: ctx.zeros([64]).unwrap() };
             earlier.run(&bench, &used.one, &used.x).unwrap();
             check(earlier, later, &used);
@@ -130,8 +123,7 @@ fn however_far(s: &Subject) {
     let bench = checked::Bench::new(s, &ctx);
     for verb in Verb::ALL {
         for round in 0..6 {
-            let one = ctx.queue("one");
-            let two = ctx.queue("two");
+            let [one, two] = queues(&ctx, ["one", "two"]);
             let gate = ctx.user_event("gate");
             let mut x = ctx.zeros([64]).unwrap();
             if round % 2 == 1 {
@@ -153,16 +145,14 @@ fn long_done(s: &Subject) {
     let ctx = s.ctx_with(Policy::Checked);
     let bench = checked::Bench::new(s, &ctx);
     for verb in Verb::ALL {
-        let one = ctx.queue("one");
-        let two = ctx.queue("two");
+        let [one, two] = queues(&ctx, ["one", "two"]);
         let mut x = ctx.zeros([64]).unwrap();
         one.fill(&mut x, 1).unwrap();
         let (sender, receiver) = channel();
         one.callback(move || sender.send(()).unwrap()).unwrap();
         one.flush().unwrap();
         receiver.recv().unwrap();
-        let error = verb.run(&bench, &two, &x).expect_err("no call has told the host that the fill is done");
-        assert!(matches!(error.detail(), ErrorDetail::Hazard { .. }), "{verb:?}: {error}");
+        assert_error!(verb.run(&bench, &two, &x), ErrorDetail::Hazard { .. }, "{verb:?}");
         one.finish().wait().unwrap();
         verb.run(&bench, &two, &x).unwrap();
     }
@@ -172,8 +162,7 @@ fn enqueues_nothing(s: &Subject) {
     let ctx = s.ctx_with(Policy::Checked);
     let bench = checked::Bench::new(s, &ctx);
     for verb in Verb::ALL {
-        let one = ctx.queue("one");
-        let two = ctx.queue("two");
+        let [one, two] = queues(&ctx, ["one", "two"]);
         let mut x = ctx.zeros([64]).unwrap();
         one.fill(&mut x, 5).unwrap();
         for _ in 0..3 {
@@ -188,11 +177,8 @@ fn enqueues_nothing(s: &Subject) {
 
 /// A replay of a graph with its own memory waits for the previous one. A refused replay must leave no such wait.
 fn refused_replay(s: &Subject) {
-    let ctx = s.ctx_with(Policy::Checked);
-    let one = ctx.queue("one");
-    let two = ctx.queue("two");
-    let x = ctx.zeros::<u32, 1>([64]).unwrap();
-    let y = ctx.zeros::<u32, 1>([64]).unwrap();
+    let (ctx, [one, two]) = s.with_queues_under(Policy::Checked, ["one", "two"]);
+    let [x, y] = [0; 2].map(|_| ctx.zeros::<u32, 1>([64]).unwrap());
     let captured = one.capture(|c| {
         let own = c.zeros::<u32, 1>([64])?;
         c.copy(&x, &mut own.clone())?;
@@ -222,8 +208,7 @@ fn remedy(s: &Subject) {
 
 /// Waits for more queues than a queue records without pruning.
 fn many_waits(s: &Subject) {
-    let ctx = s.ctx_with(Policy::Checked);
-    let main = ctx.queue("main");
+    let (ctx, [main]) = s.with_queues_under(Policy::Checked, ["main"]);
     // A queue comes after all work that was enqueued before it was made, so all queues are made first.
     let one = |at: u32| (ctx.queue(&format!("queue {at}")), ctx.zeros::<u32, 1>([4]).unwrap());
     let mut all: Vec<_> = (0..100).map(one).collect();

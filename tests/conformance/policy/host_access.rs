@@ -2,7 +2,7 @@
 
 use crate::common::clock::Clock;
 use crate::common::early_results::{self, Look, RUNS, Short, VALUE};
-use crate::common::{Case, Subject, case};
+use crate::common::{Case, Subject, case, hold};
 use fencepost::{Context, DeviceArray, Policy, UserEvent};
 use std::time::Duration;
 
@@ -31,8 +31,7 @@ const N: usize = 128;
 /// Enqueues and flushes a fill of the array after a user event, on its own queue; returns the event.
 fn held(ctx: &Context, x: &mut DeviceArray<u32>) -> UserEvent {
     let queue = ctx.queue("held");
-    let gate = ctx.user_event("gate");
-    queue.wait_for(&gate.event()).unwrap();
+    let gate = hold(&queue);
     queue.fill(x, 99).unwrap();
     queue.flush().unwrap();
     gate
@@ -40,8 +39,7 @@ fn held(ctx: &Context, x: &mut DeviceArray<u32>) -> UserEvent {
 
 fn other_queue(s: &Subject) {
     for policy in ALL {
-        let ctx = s.ctx_with(policy);
-        let queue = ctx.queue("q");
+        let (ctx, [queue]) = s.with_queues_under(policy, ["q"]);
         let mut x = ctx.full([N], 1_u32).unwrap();
         queue.fill(&mut x, 2).unwrap();
         let gate = held(&ctx, &mut ctx.zeros([N]).unwrap());
@@ -56,13 +54,11 @@ fn other_queue(s: &Subject) {
 
 fn after(s: &Subject) {
     for policy in ALL {
-        let ctx = s.ctx_with(policy);
-        let queue = ctx.queue("q");
+        let (ctx, [queue]) = s.with_queues_under(policy, ["q"]);
         let mut clock = Clock::new(&ctx);
-        let gate = ctx.user_event("gate");
         let mut x = ctx.full([N], 1_u32).unwrap();
         let mut read = queue.read(&x);
-        queue.wait_for(&gate.event()).unwrap();
+        let gate = hold(&queue);
         queue.fill(&mut x, 2).unwrap();
         queue.flush().unwrap();
         assert_eq!(
@@ -82,8 +78,7 @@ fn after(s: &Subject) {
 
 fn other_bytes(s: &Subject) {
     for policy in ALL {
-        let ctx = s.ctx_with(policy);
-        let queue = ctx.queue("q");
+        let (ctx, [queue]) = s.with_queues_under(policy, ["q"]);
         let mut clock = Clock::new(&ctx);
         let x = ctx.full([N], 1_u32).unwrap();
         let mut low = x.slice(0..N / 2).unwrap();
@@ -151,9 +146,7 @@ fn read<'a>(at: &Short<'a>) -> Look<'a> {
 }
 
 fn writer(s: &Subject) {
-    let ctx = s.ctx();
-    let one = ctx.queue("one");
-    let two = ctx.queue("two");
+    let (ctx, [one, two]) = s.with_queues(["one", "two"]);
     let mut x = ctx.zeros([N]).unwrap();
     for value in 1..10_u32 {
         s.spin(&ctx, &one, 2);
@@ -232,8 +225,7 @@ fn refused_reads(s: &Subject) {
 }
 
 fn current_queue(s: &Subject) {
-    let ctx = s.ctx_with(Policy::Unchecked);
-    let queue = ctx.queue("q");
+    let (ctx, [queue]) = s.with_queues_under(Policy::Unchecked, ["q"]);
     let mut x = ctx.full([N], 1_u32).unwrap();
     queue.fill(&mut x, 2).unwrap();
     let gate = held(&ctx, &mut ctx.zeros([N]).unwrap());

@@ -1,8 +1,8 @@
 //! P01: under `Ordered`, an unsynchronised program is right. P07: a context with one queue adds no waits and does no
 //! comparisons.
 
-use crate::common::kernels::Mix;
-use crate::common::{Case, Subject, case};
+use crate::common::kernels::mix;
+use crate::common::{Case, Subject, case, dump, hold};
 use fencepost::prelude::*;
 
 pub fn cases() -> Vec<Case> {
@@ -20,31 +20,22 @@ pub fn cases() -> Vec<Case> {
 const N: usize = 1000;
 
 fn writer_and_reader(s: &Subject) {
-    let ctx = s.ctx();
-    let one = ctx.queue("one");
-    let two = ctx.queue("two");
-    let mix = ctx.kernel::<Mix>().unwrap();
+    let (ctx, [one, two]) = s.with_queues(["one", "two"]);
     for round in 0..5 {
         let x = ctx.full([N], round).unwrap();
-        let mut y = ctx.zeros([N]).unwrap();
-        let mut z = ctx.zeros([N]).unwrap();
+        let [mut y, mut z] = [0; 2].map(|_| ctx.zeros([N]).unwrap());
         s.spin(&ctx, &one, 10);
-        one.launch(&mix, Grid::threads([N]), Mix { a: 1, b: 7, x: &x, y: &mut y }).unwrap();
-        two.launch(&mix, Grid::threads([N]), Mix { a: 1, b: 100, x: &y, y: &mut z }).unwrap();
+        mix(&one, 1, 7, &x, &mut y);
+        mix(&two, 1, 100, &y, &mut z);
         assert_eq!(two.read(&z).wait().unwrap(), [107 + round; N]);
     }
 }
 
 fn readers_and_writer(s: &Subject) {
-    let ctx = s.ctx();
-    let one = ctx.queue("one");
-    let two = ctx.queue("two");
-    let three = ctx.queue("three");
-    let gate = ctx.user_event("gate");
+    let (ctx, [one, two, three]) = s.with_queues(["one", "two", "three"]);
     let mut x = ctx.full([N], 1_u32).unwrap();
-    let mut y = ctx.zeros([N]).unwrap();
-    let mut z = ctx.zeros([N]).unwrap();
-    one.wait_for(&gate.event()).unwrap();
+    let [mut y, mut z] = [0; 2].map(|_| ctx.zeros([N]).unwrap());
+    let gate = hold(&one);
     one.copy(&x, &mut y).unwrap();
     two.copy(&x, &mut z).unwrap();
     three.fill(&mut x, 2).unwrap();
@@ -60,7 +51,6 @@ fn readers_and_writer(s: &Subject) {
 fn many_queues(s: &Subject) {
     let results = [1, 4].map(|queues| {
         let ctx = s.ctx();
-        let mix = ctx.kernel::<Mix>().unwrap();
         let queues: Vec<_> = (0..queues).map(|i| ctx.queue(&format!("queue {i}"))).collect();
         let mut arrays: Vec<_> = (0..4_u32).map(|i| ctx.full([N], i).unwrap()).collect();
         let mut rng = fastrand::Rng::with_seed(11);
@@ -75,7 +65,7 @@ fn many_queues(s: &Subject) {
             } else {
                 let x = arrays[from].clone();
                 let y = &mut arrays[to];
-                queue.launch(&mix, Grid::threads([N]), Mix { a, b: 1, x: &x, y }).unwrap();
+                mix(queue, a, 1, &x, y);
             }
         }
         let reads: Vec<_> = arrays.iter().map(|array| queues[0].read(array)).collect();
@@ -85,11 +75,8 @@ fn many_queues(s: &Subject) {
 }
 
 fn maps_take_their_place(s: &Subject) {
-    let ctx = s.ctx();
-    let one = ctx.queue("one");
-    let two = ctx.queue("two");
-    let mut x = ctx.zeros([N]).unwrap();
-    let mut y = ctx.zeros([N]).unwrap();
+    let (ctx, [one, two]) = s.with_queues(["one", "two"]);
+    let [mut x, mut y] = [0; 2].map(|_| ctx.zeros([N]).unwrap());
     for round in 1..6_u32 {
         one.fill(&mut x, round).unwrap();
         x.map_write().wait().unwrap()[0] = 1000;
@@ -98,30 +85,19 @@ fn maps_take_their_place(s: &Subject) {
     }
 }
 
-/// Returns the stamp of the last command of a queue. Stamps count all commands of the context, waits included.
-pub fn enqueued(ctx: &Context, queue: &CommandQueue) -> u64 {
-    let dump = ctx.diagnostics().state_dump();
-    let name = format!("`{}`", queue.options().label);
-    let line = dump.lines().find(|line| line.contains(&name)).expect("the dump shows every queue");
-    let number = line.split(" of ").nth(1).and_then(|rest| rest.split(',').next());
-    number.and_then(|number| number.trim().parse().ok()).expect("the dump says how many commands")
-}
-
 fn one_queue(s: &Subject) {
     for policy in [Policy::Ordered, Policy::Checked] {
-        let ctx = s.ctx_with(policy);
-        let queue = ctx.queue("only");
-        let mix = ctx.kernel::<Mix>().unwrap();
+        let (ctx, [queue]) = s.with_queues_under(policy, ["only"]);
         let x = queue.full([N], 1).unwrap();
         let mut y = queue.zeros([N]).unwrap();
         let mut z = y.clone();
-        let before = enqueued(&ctx, &queue);
+        let before = dump::enqueued(&ctx, "only");
         for _ in 0..50 {
-            queue.launch(&mix, Grid::threads([N]), Mix { a: 1, b: 0, x: &x, y: &mut y }).unwrap();
+            mix(&queue, 1, 0, &x, &mut y);
             queue.fill(&mut z, 3).unwrap();
         }
         assert_eq!(
-            enqueued(&ctx, &queue) - before,
+            dump::enqueued(&ctx, "only") - before,
             100,
             "the context enqueues the commands and nothing else, {policy:?}"
         );
@@ -139,13 +115,11 @@ fn compared(ctx: &Context) -> u64 {
 
 fn no_looks(s: &Subject) {
     for policy in [Policy::Ordered, Policy::Checked, Policy::Unchecked] {
-        let ctx = s.ctx_with(policy);
-        let queue = ctx.queue("only");
-        let mix = ctx.kernel::<Mix>().unwrap();
+        let (ctx, [queue]) = s.with_queues_under(policy, ["only"]);
         let x = ctx.full([N], 1).unwrap();
         let work = |queue: &CommandQueue| {
             let mut y = queue.zeros([N]).unwrap();
-            queue.launch(&mix, Grid::threads([N]), Mix { a: 1, b: 0, x: &x, y: &mut y }).unwrap();
+            mix(queue, 1, 0, &x, &mut y);
             let mut z = queue.empty([N]).unwrap();
             queue.copy(&y, &mut z).unwrap();
             queue.upload(&[2; N], &mut y).unwrap();
@@ -161,22 +135,18 @@ fn no_looks(s: &Subject) {
 }
 
 fn two_queues(s: &Subject) {
-    let ctx = s.ctx();
-    let one = ctx.queue("one");
-    let two = ctx.queue("two");
-    let mut x = ctx.zeros([N]).unwrap();
-    let mut y = ctx.zeros([N]).unwrap();
-    let gate = ctx.user_event("gate");
-    one.wait_for(&gate.event()).unwrap();
-    let before = enqueued(&ctx, &one);
+    let (ctx, [one, two]) = s.with_queues(["one", "two"]);
+    let [mut x, mut y] = [0; 2].map(|_| ctx.zeros([N]).unwrap());
+    let gate = hold(&one);
+    let before = dump::enqueued(&ctx, "one");
     for value in 0..20_u32 {
         one.fill(&mut x, value).unwrap();
         two.fill(&mut y, value).unwrap();
     }
-    assert_eq!(enqueued(&ctx, &two) - before, 40, "different arrays need no wait");
+    assert_eq!(dump::enqueued(&ctx, "two") - before, 40, "different arrays need no wait");
     two.copy(&x, &mut y).unwrap();
     two.copy(&x, &mut y).unwrap();
-    assert_eq!(enqueued(&ctx, &two) - before, 43, "one wait and two copies are enqueued");
+    assert_eq!(dump::enqueued(&ctx, "two") - before, 43, "one wait and two copies are enqueued");
     gate.signal();
     assert_eq!(two.read(&y).wait().unwrap(), [19; N]);
 }

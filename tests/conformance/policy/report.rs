@@ -1,8 +1,7 @@
 //! P06: the report lists the waits that the policy added and the waits that were not needed.
 
-use crate::common::kernels::Mix;
-use crate::common::{Case, Subject, case};
-use fencepost::CommandQueue;
+use crate::common::kernels::mix;
+use crate::common::{Case, Subject, case, dump, hold, queues};
 use fencepost::prelude::*;
 use fencepost::waits::Already;
 use std::time::Duration;
@@ -23,21 +22,18 @@ pub fn cases() -> Vec<Case> {
 fn recording(s: &Subject, policy: Policy) -> (Context, CommandQueue, CommandQueue) {
     let ctx = s.ctx_with(policy);
     ctx.diagnostics().record_waits(true);
-    let one = ctx.queue("one");
-    let two = ctx.queue("two");
+    let [one, two] = queues(&ctx, ["one", "two"]);
     (ctx, one, two)
 }
 
 fn added(s: &Subject) {
     let (ctx, one, two) = recording(s, Policy::Ordered);
-    let mix = ctx.kernel::<Mix>().unwrap();
-    let x = ctx.zeros([64]).unwrap();
-    let mut y = ctx.zeros([64]).unwrap();
+    let [x, mut y] = [0; 2].map(|_| ctx.zeros([64]).unwrap());
     let mut lines = [0; 2];
     for turn in 0..5 {
         lines = [line!() + 1, line!() + 2];
         one.fill(&mut x.slice(16..64).unwrap(), turn).unwrap();
-        two.launch(&mix, Grid::threads([64]), Mix { a: 1, b: 0, x: &x, y: &mut y }).unwrap();
+        mix(&two, 1, 0, &x, &mut y);
     }
     let report = ctx.diagnostics().wait_report();
     let [launch, fill] = report.added.as_slice() else { panic!("{report}") };
@@ -60,13 +56,13 @@ fn every_one(s: &Subject) {
     let gate = ctx.user_event("gate"); // no work is done before the end, so every wait is added
     one.wait_for(&gate.event()).unwrap();
     two.wait_for(&gate.event()).unwrap();
-    let before = super::ordered::enqueued(&ctx, &two);
+    let before = dump::enqueued(&ctx, "two");
     let mut rng = fastrand::Rng::with_seed(6);
     for turn in 0..200 {
         let queue = if rng.bool() { &one } else { &two };
         queue.fill(&mut arrays[rng.usize(..4)].clone(), turn).unwrap();
     }
-    let last = super::ordered::enqueued(&ctx, &one).max(super::ordered::enqueued(&ctx, &two));
+    let last = dump::enqueued(&ctx, "one").max(dump::enqueued(&ctx, "two"));
     let report = ctx.diagnostics().wait_report();
     let listed: u64 = report.added.iter().map(|wait| wait.count).sum();
     assert!(listed > 20, "{report}");
@@ -77,8 +73,7 @@ fn every_one(s: &Subject) {
 fn redundant(s: &Subject) {
     let (ctx, one, two) = recording(s, Policy::Ordered);
     let mut x = ctx.zeros([64]).unwrap();
-    let gate = ctx.user_event("gate");
-    one.wait_for(&gate.event()).unwrap();
+    let gate = hold(&one);
     one.fill(&mut x, 1_u32).unwrap();
     let filled = one.marker();
     two.wait_for(&filled).unwrap(); // this wait is needed
@@ -112,10 +107,8 @@ fn redundant(s: &Subject) {
 fn needed(s: &Subject) {
     for policy in [Policy::Ordered, Policy::Checked, Policy::Unchecked] {
         let (ctx, one, two) = recording(s, policy);
-        let mut x = ctx.zeros([64]).unwrap();
-        let mut y = ctx.zeros([64]).unwrap();
-        let written = ctx.event();
-        let used = ctx.event();
+        let [mut x, mut y] = [0; 2].map(|_| ctx.zeros([64]).unwrap());
+        let [written, used] = [0; 2].map(|_| ctx.event());
         for turn in 0..6_u32 {
             one.wait_for(&used).unwrap();
             one.fill(&mut x, turn).unwrap();
@@ -135,8 +128,7 @@ fn needed(s: &Subject) {
 fn needed_for_its_knowledge(s: &Subject) {
     let (ctx, one, two) = recording(s, Policy::Ordered);
     let three = ctx.queue("three");
-    let mut x = ctx.zeros::<u32, 1>([64]).unwrap();
-    let mut y = ctx.zeros::<u32, 1>([64]).unwrap();
+    let [mut x, mut y] = [0; 2].map(|_| ctx.zeros::<u32, 1>([64]).unwrap());
     two.fill(&mut y, 1).unwrap();
     one.wait_for(&two).unwrap();
     three.fill(&mut x, 2).unwrap();
@@ -166,9 +158,7 @@ fn other_policies(s: &Subject) {
 }
 
 fn off(s: &Subject) {
-    let ctx = s.ctx();
-    let one = ctx.queue("one");
-    let two = ctx.queue("two");
+    let (ctx, [one, two]) = s.with_queues(["one", "two"]);
     let mut x = ctx.zeros([64]).unwrap();
     let both = |x: &mut DeviceArray<u32>| {
         one.fill(x, 1).unwrap();

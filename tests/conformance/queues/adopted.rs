@@ -1,12 +1,9 @@
 //! Q13, adopted devices: a context on the caller's wgpu device and queue.
 
-use crate::common::kernels::{Mix, mixed};
+use crate::common::kernels::{mix, mixed};
 use crate::common::program::Program;
-use crate::common::{Case, Subject, case, raw};
-use fencepost::AdoptOptions;
+use crate::common::{Case, NO_DEVICE, Subject, case, queues, raw};
 use fencepost::prelude::*;
-
-const NO_DEVICE: &str = "there is no wgpu device";
 
 pub fn cases() -> Vec<Case> {
     vec![
@@ -21,31 +18,26 @@ pub fn cases() -> Vec<Case> {
 
 const N: usize = 500;
 
-fn adopt(subject: &Subject, device: &wgpu::Device, queue: &wgpu::Queue) -> Context {
-    let ctx = Context::adopt(device.clone(), queue.clone(), AdoptOptions::default()).unwrap();
-    subject.watch(&ctx);
-    ctx
+fn adopt(subject: &Subject, program: &Program) -> Context {
+    subject.adopt((program.device.clone(), program.queue.clone()), AdoptOptions::default())
 }
 
 /// Launches on two queues in turn, and checks the result.
 fn exercise(ctx: &Context) {
-    let one = ctx.queue("one");
-    let two = ctx.queue("two");
-    let mix = ctx.kernel::<Mix>().unwrap();
+    let [one, two] = queues(ctx, ["one", "two"]);
     let x = one.array(&[3_u32; N]).unwrap();
     let mut y = two.zeros([N]).unwrap();
     let mut expected = 0;
     for turn in 0..20 {
         let queue = if turn % 2 == 0 { &one } else { &two };
-        queue.launch(&mix, Grid::threads([N]), Mix { a: 5, b: turn, x: &x, y: &mut y }).unwrap();
+        mix(queue, 5, turn, &x, &mut y);
         expected = mixed(expected, 5, 3, turn);
     }
     assert_eq!(one.read(&y).wait().unwrap(), [expected; N]);
 }
 
 fn works(subject: &Subject) {
-    let (device, queue) = raw::open(subject);
-    let ctx = adopt(subject, &device, &queue);
+    let ctx = subject.adopt(raw::open(subject), AdoptOptions::default());
     assert_eq!(ctx.info().name, subject.place().info().unwrap().name);
     exercise(&ctx);
 }
@@ -58,9 +50,14 @@ struct Caller {
 }
 
 impl Caller {
-    fn new(device: &wgpu::Device, queue: &wgpu::Queue) -> Self {
-        let program = Program { device: device.clone(), queue: queue.clone() };
+    fn new(program: Program) -> Self {
         Self { from: program.buffer(N), to: program.buffer(N), program }
+    }
+
+    /// Opens a device of the caller.
+    fn open(subject: &Subject) -> Self {
+        let (device, queue) = raw::open(subject);
+        Self::new(Program { device, queue })
     }
 
     fn submit(&self, value: u32) {
@@ -74,17 +71,15 @@ impl Caller {
 }
 
 fn caller_submits(subject: &Subject) {
-    let (device, queue) = raw::open(subject);
-    let ctx = adopt(subject, &device, &queue);
-    let caller = Caller::new(&device, &queue);
+    let caller = Caller::open(subject);
+    let ctx = adopt(subject, &caller.program);
     let ours = ctx.queue("ours");
-    let mix = ctx.kernel::<Mix>().unwrap();
     let x = ours.array(&[1_u32; N]).unwrap();
     let mut y = ours.zeros([N]).unwrap();
     let mut expected = 0;
     for turn in 0..50 {
         caller.submit(turn);
-        ours.launch(&mix, Grid::threads([N]), Mix { a: 3, b: turn, x: &x, y: &mut y }).unwrap();
+        mix(&ours, 3, turn, &x, &mut y);
         expected = mixed(expected, 3, 1, turn);
         ours.flush().unwrap();
         caller.submit(turn + 1000);
@@ -98,10 +93,9 @@ fn caller_submits(subject: &Subject) {
 }
 
 fn device_outlives(subject: &Subject) {
-    let (device, queue) = raw::open(subject);
-    let caller = Caller::new(&device, &queue);
+    let caller = Caller::open(subject);
     for turn in 0..3 {
-        let ctx = adopt(subject, &device, &queue);
+        let ctx = adopt(subject, &caller.program);
         exercise(&ctx);
         drop(ctx);
         caller.submit(turn);
@@ -110,16 +104,16 @@ fn device_outlives(subject: &Subject) {
 }
 
 fn two_contexts(subject: &Subject) {
-    let (device, queue) = raw::open(subject);
-    let contexts = [adopt(subject, &device, &queue), adopt(subject, &device, &queue)];
+    let opened = raw::open(subject);
+    let contexts = [opened.clone(), opened].map(|opened| subject.adopt(opened, AdoptOptions::default()));
     std::thread::scope(|scope| contexts.iter().for_each(|ctx| _ = scope.spawn(|| exercise(ctx))));
 }
 
 fn borrowed(subject: &Subject) {
     let ctx = subject.ctx();
     assert_eq!(ctx.wgpu().is_some(), subject.place().has_wgpu());
-    if let Some((device, queue)) = ctx.wgpu() {
-        let caller = Caller::new(device, queue);
+    if ctx.wgpu().is_some() {
+        let caller = Caller::new(Program::of(&ctx));
         caller.submit(7);
         exercise(&ctx);
         assert_eq!(caller.read(), [7; N]);
@@ -128,8 +122,7 @@ fn borrowed(subject: &Subject) {
 
 fn beside(subject: &Subject) {
     let ctx = subject.ctx();
-    let (device, queue) = ctx.wgpu().unwrap();
-    let caller = Caller::new(device, queue);
+    let caller = Caller::new(Program::of(&ctx));
     std::thread::scope(|scope| {
         scope.spawn(|| {
             for turn in 0..40 {

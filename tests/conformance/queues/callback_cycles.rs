@@ -1,6 +1,6 @@
 //! Q11: callbacks that wait for each other, and wakers that wait.
 
-use crate::common::{Case, Subject, case};
+use crate::common::{Case, Subject, case, hold, queues};
 use fencepost::{CommandQueue, Context, Error, ErrorDetail, Result};
 use std::future::Future;
 use std::pin::{Pin, pin};
@@ -147,11 +147,8 @@ impl Wake for Forward {
 }
 
 fn after_later(s: &Subject) {
-    let ctx = s.ctx();
-    let called = ctx.queue("called");
-    let held = ctx.queue("held");
-    let gate = ctx.user_event("gate");
-    held.wait_for(&gate.event()).unwrap();
+    let (ctx, [called, held]) = s.with_queues(["called", "held"]);
+    let gate = hold(&held);
     held.callback(|| ()).unwrap();
     held.fill(&mut ctx.zeros([N]).unwrap(), 1_u32).unwrap();
     let ((polled, first), (tell, told), next) = (channel(), channel(), held.clone());
@@ -192,8 +189,7 @@ fn run_on_a_thread(
 
 fn on_another_thread(s: &Subject) {
     let ctx = s.without_threads();
-    let one = ctx.queue("one");
-    let two = ctx.queue("two");
+    let [one, two] = queues(&ctx, ["one", "two"]);
     let ((go, told), (tell, results)) = (channel::<()>(), channel());
     let (other, begun) = run_on_a_thread(&two, move || told.recv().unwrap());
     begun.recv().unwrap();
@@ -254,8 +250,7 @@ impl Wake for Waiting {
 fn in_wakers(s: &Subject) {
     for (threads, called) in [(true, false), (true, true), (false, false), (false, true)] {
         let ctx = if threads { s.ctx() } else { s.without_threads() };
-        let queue = ctx.queue("woken");
-        let next = ctx.queue("next");
+        let [queue, next] = queues(&ctx, ["woken", "next"]);
         let ((begin, begun), (go, told), (tell, results)) = (channel(), channel::<()>(), channel());
         let waker = Waker::from(Arc::new(Waiting { queue: next.clone(), results: Mutex::new(Some(tell)) }));
         let run = move || {

@@ -1,6 +1,6 @@
 //! Q11: every kind of wait inside a callback ends, with its result or with `WouldDeadlock`.
 
-use crate::common::{Case, case};
+use crate::common::{Case, case, hold, queues};
 use fencepost::prelude::*;
 use fencepost::{ErrorDetail, QueueOptions, Result, region, synchronize_all};
 use std::future::Future;
@@ -68,8 +68,7 @@ impl Target {
     /// Enqueues work on a queue.
     fn work(ctx: &Context, queue: CommandQueue) -> Self {
         let before = queue.marker();
-        let mut array = ctx.zeros([N]).unwrap();
-        let mut other = ctx.zeros([N]).unwrap();
+        let [mut array, mut other] = [0; 2].map(|_| ctx.zeros([N]).unwrap());
         let mut down = ctx.pinned([N]).unwrap();
         let up = ctx.pinned([N]).unwrap();
         queue.fill(&mut array, 7_u32).unwrap();
@@ -225,11 +224,9 @@ fn in_callback(
 /// awaits are on one thread, and a single wake-up must wake both.
 fn nested(ctx: &Context) {
     for _ in 0..10 {
-        let work = ctx.queue("work");
-        let calls = ctx.queue("calls");
-        let gate = ctx.user_event("gate");
+        let [work, calls] = queues(ctx, ["work", "calls"]);
         let mut x = work.zeros([N]).unwrap();
-        work.wait_for(&gate.event()).unwrap();
+        let gate = hold(&work);
         work.fill(&mut x, 7_u32).unwrap();
         let end = work.marker();
         let inside = work.marker();

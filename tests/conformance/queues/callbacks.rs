@@ -1,6 +1,6 @@
 //! Q11: host callbacks in the order of a queue.
 
-use crate::common::{Case, Subject, case, dump};
+use crate::common::{Case, Subject, assert_error, case, dump};
 use fencepost::ErrorDetail;
 use std::sync::mpsc::channel;
 use std::thread;
@@ -140,8 +140,7 @@ fn would_deadlock(subject: &Subject) {
     queue.flush().unwrap();
     go.send(()).unwrap();
     for what in ["its own queue", "a queue that waits for its own"] {
-        let error = receiver.recv().unwrap().expect_err(what);
-        assert!(matches!(error.detail(), ErrorDetail::WouldDeadlock { .. }), "{what}: {error}");
+        assert_error!(receiver.recv().unwrap(), ErrorDetail::WouldDeadlock { .. }, "{what}");
     }
     assert_eq!(other.read(&x).wait().unwrap(), [2; N]);
 }
@@ -173,13 +172,8 @@ fn panics(subject: &Subject) {
     queue.callback(panic).unwrap();
     queue.fill(&mut x, 1_u32).unwrap();
     go.send(()).unwrap();
-    let error = queue.finish().wait().unwrap_err();
-    assert!(
-        matches!(error.detail(), ErrorDetail::CallbackPanicked { queue, .. } if queue == "main"),
-        "{error}"
-    );
-    let error = queue.fill(&mut x, 2).unwrap_err();
-    assert!(matches!(error.detail(), ErrorDetail::CallbackPanicked { .. }), "{error}");
+    assert_error!(queue.finish().wait(), ErrorDetail::CallbackPanicked { queue, .. } if queue == "main");
+    assert_error!(queue.fill(&mut x, 2), ErrorDetail::CallbackPanicked { .. });
     other.callback(|| ()).unwrap();
     other.finish().wait().unwrap();
     assert!(queue.take_error().is_some() && queue.take_error().is_none());

@@ -1,6 +1,6 @@
 //! Q08: the current queue of a thread.
 
-use crate::common::{Case, Subject, case, dump};
+use crate::common::{Case, Subject, case, dump, hold};
 use fencepost::ScopeOptions;
 use fencepost::prelude::*;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
@@ -44,8 +44,7 @@ fn scope(subject: &Subject) {
 }
 
 fn nest(subject: &Subject) {
-    let ctx = subject.ctx();
-    let [a, b] = ["a", "b"].map(|label| ctx.queue(label));
+    let (ctx, [a, b]) = subject.with_queues(["a", "b"]);
     let seen = a.scope(|| {
         let inner =
             b.scope(|| (current(&ctx), a.scope(|| current(&ctx)), b.scope(|| current(&ctx)), current(&ctx)));
@@ -57,8 +56,7 @@ fn nest(subject: &Subject) {
 }
 
 fn panics(subject: &Subject) {
-    let ctx = subject.ctx();
-    let [a, b] = ["a", "b"].map(|label| ctx.queue(label));
+    let (ctx, [a, b]) = subject.with_queues(["a", "b"]);
     a.scope(|| {
         let panic = AssertUnwindSafe(|| b.scope(|| resume_unwind(Box::new("on purpose"))));
         catch_unwind(panic).unwrap_err();
@@ -71,8 +69,7 @@ fn entry_waits(subject: &Subject) {
     let ctx = subject.ctx_with(Policy::Unchecked);
     let [first, second, third] = ["first", "second", "third"].map(|label| ctx.queue(label));
     let mut x = ctx.zeros([N]).unwrap();
-    let gate = ctx.user_event("gate");
-    first.wait_for(&gate.event()).unwrap();
+    let gate = hold(&first);
     first.fill(&mut x, 1_u32).unwrap();
     let mut read = first.scope(|| second.scope(|| ctx.current_queue().read(&x)));
     assert!(read.wait_timeout(Duration::ZERO).unwrap().is_none());
@@ -83,12 +80,10 @@ fn entry_waits(subject: &Subject) {
 }
 
 fn entry_waits_for_default(subject: &Subject) {
-    let ctx = subject.ctx_with(Policy::Unchecked);
-    let queue = ctx.queue("main");
+    let (ctx, [queue]) = subject.with_queues_under(Policy::Unchecked, ["main"]);
     let default = ctx.default_queue();
-    let gate = ctx.user_event("gate");
     let mut x = ctx.zeros([N]).unwrap();
-    default.wait_for(&gate.event()).unwrap();
+    let gate = hold(&default);
     default.fill(&mut x, 1_u32).unwrap();
     let mut read = queue.scope(|| ctx.current_queue().read(&x));
     assert!(read.wait_timeout(Duration::ZERO).unwrap().is_none());
@@ -98,12 +93,9 @@ fn entry_waits_for_default(subject: &Subject) {
 }
 
 fn entry_without(subject: &Subject) {
-    let ctx = subject.ctx_with(Policy::Unchecked);
-    let first = ctx.queue("first");
-    let second = ctx.queue("second");
-    let gate = ctx.user_event("gate");
+    let (ctx, [first, second]) = subject.with_queues_under(Policy::Unchecked, ["first", "second"]);
     let mut x = ctx.zeros([N]).unwrap();
-    first.wait_for(&gate.event()).unwrap();
+    let gate = hold(&first);
     first.fill(&mut x, 1_u32).unwrap();
     let no_wait = ScopeOptions::default().wait(false);
     let read = first.scope(|| second.scope_with(no_wait, || ctx.current_queue().read(&x)));
@@ -113,14 +105,11 @@ fn entry_without(subject: &Subject) {
 }
 
 fn entry_of_failed(subject: &Subject) {
-    let ctx = subject.ctx_with(Policy::Unchecked);
-    let first = ctx.queue("first");
-    let failed = ctx.queue("failed");
-    let gate = ctx.user_event("gate");
+    let (ctx, [first, failed]) = subject.with_queues_under(Policy::Unchecked, ["first", "failed"]);
     failed.wait_for(&ctx.user_event("abandoned").event()).unwrap();
     failed.finish().wait().unwrap_err();
     let mut x = ctx.zeros([N]).unwrap();
-    first.wait_for(&gate.event()).unwrap();
+    let gate = hold(&first);
     first.fill(&mut x, 1_u32).unwrap();
     let mut read = first.scope(|| {
         failed.scope(|| {
@@ -135,9 +124,7 @@ fn entry_of_failed(subject: &Subject) {
 }
 
 fn exit(subject: &Subject) {
-    let ctx = subject.ctx_with(Policy::Unchecked);
-    let first = ctx.queue("first");
-    let second = ctx.queue("second");
+    let (ctx, [first, second]) = subject.with_queues_under(Policy::Unchecked, ["first", "second"]);
     let gate = ctx.user_event("gate");
     let mut x = ctx.zeros([N]).unwrap();
     first.scope(|| {
@@ -152,12 +139,10 @@ fn exit(subject: &Subject) {
 }
 
 fn make_current(subject: &Subject) {
-    let ctx = subject.ctx_with(Policy::Unchecked);
-    let [a, b, c] = ["a", "b", "c"].map(|label| ctx.queue(label));
+    let (ctx, [a, b, c]) = subject.with_queues_under(Policy::Unchecked, ["a", "b", "c"]);
     let mut x = ctx.zeros([N]).unwrap();
-    let gate = ctx.user_event("gate");
     a.make_current();
-    a.wait_for(&gate.event()).unwrap();
+    let gate = hold(&a);
     a.fill(&mut x, 1_u32).unwrap();
     b.make_current();
     assert_eq!(current(&ctx), "b");
@@ -174,9 +159,7 @@ fn make_current(subject: &Subject) {
 }
 
 fn gone(subject: &Subject) {
-    let ctx = subject.ctx();
-    let a = ctx.queue("a");
-    let b = ctx.queue("b");
+    let (ctx, [a, b]) = subject.with_queues(["a", "b"]);
     a.make_current();
     b.scope(|| drop(a));
     assert_eq!(current(&ctx), "default", "the queue that was current before the scope is dropped in it");
@@ -189,8 +172,7 @@ fn gone(subject: &Subject) {
 }
 
 fn own(subject: &Subject) {
-    let ctx = subject.ctx();
-    let other = subject.ctx();
+    let [ctx, other] = [0; 2].map(|_| subject.ctx());
     let queue = ctx.queue("ours");
     let theirs = other.queue("theirs");
     queue.scope(|| {

@@ -1,31 +1,28 @@
 //! Q13, the caller's own commands: they run in the order of a queue, and the policy orders them.
 
 use crate::common::busy::{Setup, Verb, each_returns};
-use crate::common::kernels::{Iota, Mix, mixed};
+use crate::common::kernels::{Iota, Mix, mix, mixed};
 use crate::common::program::{Program, beside};
-use crate::common::{Case, Subject, case, dump, raw};
+use crate::common::{Case, Subject, assert_error, case, dump, hold, queues, raw, wgpu_only};
 use fencepost::prelude::*;
-use fencepost::{AdoptOptions, ErrorDetail, Kernel, QueueOptions};
 use std::time::Duration;
 use wgpu::{BufferSlice, BufferUsages as Usages, CommandEncoder};
 
-const NO_DEVICE: &str = "there is no wgpu device";
-
 pub fn cases() -> Vec<Case> {
-    vec![
-        case("q13_encoded_commands_are_in_the_order_of_their_queue", in_order).gpu_only(NO_DEVICE),
-        case("q13_an_encoded_pass_works_on_arrays", pass).gpu_only(NO_DEVICE),
-        case("q13_finished_command_buffers_are_in_the_order_of_their_queue", finished).gpu_only(NO_DEVICE),
-        case("q13_a_shared_array_starts_as_zeros_and_works_in_every_verb", shared).gpu_only(NO_DEVICE),
-        case("q13_a_shared_array_has_the_requested_usages", usages).gpu_only(NO_DEVICE),
-        case("q13_the_policy_orders_encoded_commands", policy).gpu_only(NO_DEVICE),
-        case("q13_unordered_encoded_commands_are_a_hazard", hazard).gpu_only(NO_DEVICE),
-        case("q13_events_and_waits_cover_encoded_commands", events).gpu_only(NO_DEVICE),
-        case("q13_encoding_returns_while_a_kernel_is_busy", busy).gpu_only(NO_DEVICE),
-        case("q13_encode_returns_the_result_of_its_closure", given).gpu_only(NO_DEVICE),
-        case("q13_the_time_around_encoded_commands_of_a_timed_queue_is_measured", timed).gpu_only(NO_DEVICE),
-        case("q13_encoded_commands_and_verbs_run_in_the_order_of_the_calls", random).gpu_only(NO_DEVICE),
-    ]
+    wgpu_only(vec![
+        case("q13_encoded_commands_are_in_the_order_of_their_queue", in_order),
+        case("q13_an_encoded_pass_works_on_arrays", pass),
+        case("q13_finished_command_buffers_are_in_the_order_of_their_queue", finished),
+        case("q13_a_shared_array_starts_as_zeros_and_works_in_every_verb", shared),
+        case("q13_a_shared_array_has_the_requested_usages", usages),
+        case("q13_the_policy_orders_encoded_commands", policy),
+        case("q13_unordered_encoded_commands_are_a_hazard", hazard),
+        case("q13_events_and_waits_cover_encoded_commands", events),
+        case("q13_encoding_returns_while_a_kernel_is_busy", busy),
+        case("q13_encode_returns_the_result_of_its_closure", given),
+        case("q13_the_time_around_encoded_commands_of_a_timed_queue_is_measured", timed),
+        case("q13_encoded_commands_and_verbs_run_in_the_order_of_the_calls", random),
+    ])
 }
 
 const N: usize = 2000;
@@ -47,9 +44,7 @@ pub fn copy(queue: &CommandQueue, x: &DeviceArray<u32>, y: &mut DeviceArray<u32>
 }
 
 fn in_order(subject: &Subject) {
-    for (ctx, program) in beside(subject) {
-        let queue = ctx.queue("main");
-        let mix = ctx.kernel::<Mix>().unwrap();
+    for (ctx, queue, program) in beside(subject) {
         let buffer = program.buffer(N);
         let mut x = shared_by(&ctx);
         let mut y = ctx.array_on::<u32, 1>(&buffer, [N]).unwrap();
@@ -57,9 +52,9 @@ fn in_order(subject: &Subject) {
         let mut expected = 0;
         let mut reads = Vec::new();
         for turn in 0..20 {
-            queue.launch(&mix, Grid::threads([N]), Mix { a: 3, b: turn, x: &ones, y: &mut x }).unwrap();
+            mix(&queue, 3, turn, &ones, &mut x);
             copy(&queue, &x, &mut y).unwrap();
-            queue.launch(&mix, Grid::threads([N]), Mix { a: 5, b: turn, x: &ones, y: &mut y }).unwrap();
+            mix(&queue, 5, turn, &ones, &mut y);
             copy(&queue, &y, &mut x).unwrap();
             expected = mixed(mixed(expected, 3, 1, turn), 5, 1, turn);
             reads.push((queue.read(&x), expected));
@@ -92,12 +87,10 @@ fn pipeline(program: &Program) -> wgpu::ComputePipeline {
 }
 
 fn pass(subject: &Subject) {
-    for (ctx, program) in beside(subject) {
-        let queue = ctx.queue("main");
+    for (ctx, queue, program) in beside(subject) {
         let add = pipeline(&program);
         let iota = ctx.kernel::<Iota>().unwrap();
-        let mut x = shared_by(&ctx);
-        let mut y = shared_by(&ctx);
+        let [mut x, mut y] = [0; 2].map(|_| shared_by(&ctx));
         for start in 0..3 {
             queue.launch(&iota, Grid::threads([N]), Iota { start, step: 1, out: &mut x }).unwrap();
             let encoded = queue.encode(|encoder, access| {
@@ -123,18 +116,15 @@ fn pass(subject: &Subject) {
 }
 
 fn finished(subject: &Subject) {
-    for (ctx, program) in beside(subject) {
-        let queue = ctx.queue("main");
-        let gate = ctx.user_event("gate");
-        let from = program.buffer(N);
-        let to = program.buffer(N);
+    for (ctx, queue, program) in beside(subject) {
+        let [from, to] = [0; 2].map(|_| program.buffer(N));
         let [mut x, mut y] = [&from, &to].map(|buffer| ctx.array_on::<u32, 1>(buffer, [N]).unwrap());
         let mut encoders = [0; 2].map(|_| program.device.create_command_encoder(&Default::default()));
         for encoder in &mut encoders {
             record(encoder, from.slice(..), to.slice(..));
         }
         let [first, second] = encoders.map(CommandEncoder::finish);
-        queue.wait_for(&gate.event()).unwrap();
+        let gate = hold(&queue);
         let mut reads = Vec::new();
         for (value, commands) in [(1, first), (2, second)] {
             queue.fill(&mut x, value).unwrap();
@@ -153,8 +143,7 @@ fn finished(subject: &Subject) {
 }
 
 fn shared(subject: &Subject) {
-    for (ctx, _) in beside(subject) {
-        let queue = ctx.queue("main");
+    for (ctx, queue, _) in beside(subject) {
         let stats = ctx.pool().stats();
         let mut x = ctx.shared_array::<u32, 2>([3, 5], Usages::empty()).unwrap();
         assert_eq!(ctx.pool().stats(), stats);
@@ -178,32 +167,26 @@ fn shared(subject: &Subject) {
 }
 
 fn usages(subject: &Subject) {
-    for (ctx, _) in beside(subject) {
-        let queue = ctx.queue("main");
+    for (ctx, queue, _) in beside(subject) {
         let asked = Usages::VERTEX | Usages::UNIFORM;
         let x = ctx.shared_array::<u32, 1>([4], asked).unwrap();
         let has = queue.encode(|_, access| Ok(access.read(&x)?.buffer().usage())).unwrap();
         assert!(has.contains(asked | Usages::STORAGE | Usages::COPY_SRC | Usages::COPY_DST), "{has:?}");
-        let error = ctx.shared_array::<u32, 1>([4], Usages::MAP_READ).unwrap_err();
-        assert!(matches!(error.detail(), ErrorDetail::Device { .. }), "{error}");
-        let error = ctx.shared_array::<u32, 1>([1 << 40], Usages::empty()).unwrap_err();
-        assert!(matches!(error.detail(), ErrorDetail::TooLarge { .. }), "{error}");
+        assert_error!(ctx.shared_array::<u32, 1>([4], Usages::MAP_READ), ErrorDetail::Device { .. });
+        assert_error!(ctx.shared_array::<u32, 1>([1 << 40], Usages::empty()), ErrorDetail::TooLarge { .. });
     }
 }
 
 fn policy(subject: &Subject) {
-    for (ctx, _) in beside(subject) {
-        let one = ctx.queue("one");
-        let two = ctx.queue("two");
-        let mix = ctx.kernel::<Mix>().unwrap();
-        let mut x = shared_by(&ctx);
-        let mut y = shared_by(&ctx);
+    for (ctx, _, _) in beside(subject) {
+        let [one, two] = queues(&ctx, ["one", "two"]);
+        let [mut x, mut y] = [0; 2].map(|_| shared_by(&ctx));
         let ones = ctx.full([N], 1_u32).unwrap();
         let mut expected = 0;
         for turn in 0..20 {
-            one.launch(&mix, Grid::threads([N]), Mix { a: 3, b: turn, x: &ones, y: &mut x }).unwrap();
+            mix(&one, 3, turn, &ones, &mut x);
             copy(&two, &x, &mut y).unwrap();
-            one.launch(&mix, Grid::threads([N]), Mix { a: 2, b: 1, x: &ones, y: &mut y }).unwrap();
+            mix(&one, 2, 1, &ones, &mut y);
             copy(&two, &y, &mut x).unwrap();
             expected = mixed(mixed(expected, 3, 1, turn), 2, 1, 1);
         }
@@ -212,11 +195,8 @@ fn policy(subject: &Subject) {
 }
 
 fn hazard(subject: &Subject) {
-    let ctx = subject.ctx_with(Policy::Checked);
-    let one = ctx.queue("one");
-    let two = ctx.queue("two");
-    let x = shared_by(&ctx);
-    let mut y = shared_by(&ctx);
+    let (ctx, [one, two]) = subject.with_queues_under(Policy::Checked, ["one", "two"]);
+    let [x, mut y] = [0; 2].map(|_| shared_by(&ctx));
     copy(&one, &x.slice(0..N / 2).unwrap(), &mut y.slice(0..N / 2).unwrap()).unwrap();
     // These calls read `x` and write the other half of `y`, so they need no order.
     copy(&two, &x, &mut shared_by(&ctx)).unwrap();
@@ -224,8 +204,7 @@ fn hazard(subject: &Subject) {
     let text = two.fill(&mut y, 1).unwrap_err().to_string();
     assert!(text.contains("commands of the program on queue `one` at "), "{text}");
     assert!(text.contains("encode.rs"), "{text}");
-    let error = two.fill(&mut x.clone(), 1).unwrap_err();
-    assert!(matches!(error.detail(), ErrorDetail::Hazard { access: "read", .. }), "{error}");
+    assert_error!(two.fill(&mut x.clone(), 1), ErrorDetail::Hazard { access: "read", .. });
     let error = copy(&two, &shared_by(&ctx), &mut y).unwrap_err();
     assert!(
         matches!(error.detail(), ErrorDetail::Hazard { later, .. } if later.command == "commands of the program")
@@ -236,14 +215,11 @@ fn hazard(subject: &Subject) {
 }
 
 fn events(subject: &Subject) {
-    for (ctx, _) in beside(subject) {
-        let one = ctx.queue("one");
-        let two = ctx.queue("two");
-        let gate = ctx.user_event("gate");
-        let mut x = shared_by(&ctx);
-        let mut y = shared_by(&ctx);
+    for (ctx, _, _) in beside(subject) {
+        let [one, two] = queues(&ctx, ["one", "two"]);
+        let [mut x, mut y] = [0; 2].map(|_| shared_by(&ctx));
         one.fill(&mut x, 4).unwrap();
-        one.wait_for(&gate.event()).unwrap();
+        let gate = hold(&one);
         copy(&one, &x, &mut y).unwrap();
         let encoded = one.marker();
         two.wait_for(&encoded).unwrap();
@@ -272,8 +248,7 @@ struct Encodes {
 
 impl Encodes {
     fn new(ctx: &Context, queue: &CommandQueue, turn: u32) -> Self {
-        let x = shared_by(ctx);
-        let y = shared_by(ctx);
+        let [x, y] = [0; 2].map(|_| shared_by(ctx));
         let program = Program::of(ctx);
         Self { queue: queue.clone(), other: program.buffer(4), program, x, y, turn }
     }
@@ -293,17 +268,11 @@ const ENCODING: &[Verb<Encodes>] = &[
     ("flush", |e| e.queue.flush().unwrap()),
 ];
 
-fn adopt(subject: &Subject) -> Context {
-    let (device, queue) = raw::open(subject);
-    let ctx = Context::adopt(device, queue, AdoptOptions::default()).unwrap();
-    subject.watch(&ctx);
-    ctx
-}
-
 fn busy(subject: &Subject) {
     for adopted in [false, true] {
         let make = || {
-            let ctx = if adopted { adopt(subject) } else { subject.ctx() };
+            let adopt = || subject.adopt(raw::open(subject), AdoptOptions::default());
+            let ctx = if adopted { adopt() } else { subject.ctx() };
             let busy = ctx.queue("busy");
             // Each verb is used once, because its first use allocates.
             let mut things = Encodes::new(&ctx, &busy, 1);
@@ -333,8 +302,7 @@ fn timed(subject: &Subject) {
     let ctx = subject.ctx();
     let timed = QueueOptions::default().label("timed").timing(true);
     let queue = ctx.queue_with(timed);
-    let mut x = shared_by(&ctx);
-    let mut y = shared_by(&ctx);
+    let [mut x, mut y] = [0; 2].map(|_| shared_by(&ctx));
     queue.fill(&mut x, 1).unwrap();
     let start = queue.marker();
     copy(&queue, &x, &mut y).unwrap();
@@ -412,7 +380,7 @@ impl Machine<'_> {
 }
 
 fn random(subject: &Subject) {
-    for (ctx, program) in beside(subject) {
+    for (ctx, _, program) in beside(subject) {
         for seed in 0..4 {
             let mut rng = fastrand::Rng::with_seed(seed);
             let mut machine = Machine {

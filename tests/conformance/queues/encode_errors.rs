@@ -2,12 +2,9 @@
 
 use super::encode::copy;
 use crate::common::program::{FOR_ARRAYS, beside};
-use crate::common::{Case, Subject, case, raw};
+use crate::common::{Case, NO_DEVICE, Subject, assert_error, case, hold, queues, raw};
 use fencepost::prelude::*;
-use fencepost::{AdoptOptions, ErrorDetail, Result};
 use wgpu::BufferUsages as Usages;
-
-const NO_DEVICE: &str = "there is no wgpu device";
 
 pub fn cases() -> Vec<Case> {
     vec![
@@ -32,25 +29,21 @@ fn shared(ctx: &Context) -> DeviceArray<u32> {
 
 /// Checks that the queue completes work and has no error.
 fn works(ctx: &Context, queue: &CommandQueue) {
-    let mut x = shared(ctx);
-    let mut y = shared(ctx);
+    let [mut x, mut y] = [0; 2].map(|_| shared(ctx));
     queue.fill(&mut x, 8).unwrap();
     copy(queue, &x, &mut y).unwrap();
     assert_eq!(queue.read(&y).wait().unwrap(), [8; N]);
 }
 
 fn not_shared(subject: &Subject) {
-    for (ctx, _) in beside(subject) {
-        let queue = ctx.queue("main");
+    for (ctx, queue, _) in beside(subject) {
         let own = ctx.zeros::<u32, 1>([N]).unwrap();
-        let error = copy(&queue, &own, &mut shared(&ctx)).unwrap_err();
-        assert!(
-            matches!(error.detail(), ErrorDetail::NotShared { array } if array == own.label()),
-            "{error}"
+        let error = assert_error!(
+            copy(&queue, &own, &mut shared(&ctx)),
+            ErrorDetail::NotShared { array } if array == own.label()
         );
         assert!(error.to_string().contains("Context::shared_array"), "{error}");
-        let error = copy(&queue, &shared(&ctx), &mut own.clone()).unwrap_err();
-        assert!(matches!(error.detail(), ErrorDetail::NotShared { .. }), "{error}");
+        assert_error!(copy(&queue, &shared(&ctx), &mut own.clone()), ErrorDetail::NotShared { .. });
         let declared = queue.submit_foreign([], |access| access.read(&own).map(drop));
         assert!(matches!(declared.unwrap_err().detail(), ErrorDetail::NotShared { .. }));
         works(&ctx, &queue);
@@ -58,16 +51,13 @@ fn not_shared(subject: &Subject) {
 }
 
 fn refused(subject: &Subject) {
-    for (ctx, _) in beside(subject) {
-        let queue = ctx.queue("main");
+    for (ctx, queue, _) in beside(subject) {
         let other = subject.ctx();
         let x = shared(&ctx);
         let theirs = shared(&other);
-        let error = copy(&queue, &theirs, &mut x.clone()).unwrap_err();
-        assert!(matches!(error.detail(), ErrorDetail::ForeignContext { .. }), "{error}");
+        assert_error!(copy(&queue, &theirs, &mut x.clone()), ErrorDetail::ForeignContext { .. });
         let map = x.map_read().wait().unwrap();
-        let error = copy(&queue, &x, &mut shared(&ctx)).unwrap_err();
-        assert!(matches!(error.detail(), ErrorDetail::Mapped { .. }), "{error}");
+        assert_error!(copy(&queue, &x, &mut shared(&ctx)), ErrorDetail::Mapped { .. });
         drop(map);
         let halves = ctx.shared_array::<half::f16, 1>([N], Usages::empty()).unwrap();
         let encoded = queue.encode(|_, access| access.read(&halves.slice(1..4)?).map(drop));
@@ -86,8 +76,7 @@ fn out_of_bounds(queue: &CommandQueue, x: &DeviceArray<u32>) -> Result<()> {
 }
 
 fn invalid(subject: &Subject) {
-    for (ctx, _) in beside(subject) {
-        let queue = ctx.queue("main");
+    for (ctx, queue, _) in beside(subject) {
         let x = shared(&ctx);
         let error = out_of_bounds(&queue, &x).unwrap_err();
         let named = |object: &str| object == "commands for queue `main`";
@@ -98,9 +87,7 @@ fn invalid(subject: &Subject) {
 }
 
 fn nothing(subject: &Subject) {
-    let ctx = subject.ctx_with(Policy::Checked);
-    let queue = ctx.queue("main");
-    let other = ctx.queue("other");
+    let (ctx, [queue, other]) = subject.with_queues_under(Policy::Checked, ["main", "other"]);
     let mut x = shared(&ctx);
     let own = ctx.zeros::<u32, 1>([N]).unwrap();
     let encoded = queue.encode(|encoder, access| {
@@ -130,15 +117,12 @@ fn failed(subject: &Subject) {
 
 /// Submits the work of two queues together; the commands of one queue use a mapped buffer.
 fn own_queue(subject: &Subject) {
-    for (ctx, program) in beside(subject) {
-        let wrong = ctx.queue("wrong");
-        let right = ctx.queue("right");
-        let gate = ctx.user_event("gate");
+    for (ctx, _, program) in beside(subject) {
+        let [wrong, right] = queues(&ctx, ["wrong", "right"]);
         let buffer = program.mapped(N, FOR_ARRAYS);
         let on = ctx.array_on::<u32, 1>(&buffer, [N]).unwrap();
-        let x = shared(&ctx);
-        let mut y = shared(&ctx);
-        wrong.wait_for(&gate.event()).unwrap();
+        let [x, mut y] = [0; 2].map(|_| shared(&ctx));
+        let gate = hold(&wrong);
         right.wait_for(&gate.event()).unwrap();
         copy(&wrong, &x, &mut on.clone()).unwrap();
         right.fill(&mut x.clone(), 5).unwrap();
@@ -170,17 +154,14 @@ fn panics(subject: &Subject) {
 }
 
 fn another_device(subject: &Subject) {
-    let [(device, queue), (other, _other_queue)] = raw::open_two(subject);
+    let [opened, (other, _other_queue)] = raw::open_two(subject);
     let (another_instance, _another_queue) = raw::open(subject);
-    let ctx = Context::adopt(device, queue, AdoptOptions::default()).unwrap();
-    subject.watch(&ctx);
+    let ctx = subject.adopt(opened, AdoptOptions::default());
     for theirs in [other, another_instance] {
-        let wrong = ctx.queue("wrong");
-        let right = ctx.queue("right");
+        let [wrong, right] = queues(&ctx, ["wrong", "right"]);
         let commands = theirs.create_command_encoder(&Default::default()).finish();
         wrong.submit_foreign([commands], |_| Ok(())).unwrap();
-        let error = wrong.finish().wait().unwrap_err();
-        assert!(matches!(error.detail(), ErrorDetail::Device { .. }), "{error}");
+        assert_error!(wrong.finish().wait(), ErrorDetail::Device { .. });
         wrong.take_error().unwrap();
         works(&ctx, &wrong);
         works(&ctx, &right);
@@ -190,15 +171,12 @@ fn another_device(subject: &Subject) {
 fn gone(subject: &Subject) {
     for _ in 0..5 {
         let (ctx, queue) = subject.with_queue("main");
-        let x = shared(&ctx);
-        let mut y = shared(&ctx);
+        let [x, mut y] = [0; 2].map(|_| shared(&ctx));
         copy(&queue, &x, &mut y).unwrap();
         ctx.wgpu().unwrap().0.destroy();
         let ended = copy(&queue, &x, &mut y).and_then(|()| queue.finish().wait());
-        let error = ended.unwrap_err();
-        assert!(matches!(error.detail(), ErrorDetail::DeviceLost { .. }), "{error}");
-        let late = copy(&queue, &x, &mut y).unwrap_err();
-        assert!(matches!(late.detail(), ErrorDetail::DeviceLost { .. }), "{late}");
+        assert_error!(ended, ErrorDetail::DeviceLost { .. });
+        assert_error!(copy(&queue, &x, &mut y), ErrorDetail::DeviceLost { .. });
     }
 }
 
@@ -210,7 +188,6 @@ fn cpu(subject: &Subject) {
         ctx.shared_array::<u32, 1>([N], Usages::empty()).map(|_| ()),
     ];
     for result in results {
-        let error = result.unwrap_err();
-        assert!(matches!(error.detail(), ErrorDetail::Device { .. }), "{error}");
+        assert_error!(result, ErrorDetail::Device { .. });
     }
 }

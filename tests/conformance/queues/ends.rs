@@ -2,9 +2,9 @@
 
 use crate::common::counted::Counted;
 use crate::common::early_results::{self, RUNS};
-use crate::common::kernels::Mix;
+use crate::common::kernels::mix;
 use crate::common::program::Program;
-use crate::common::{Case, Subject, case, dump};
+use crate::common::{Case, NO_DEVICE, Subject, case, dump, hold, queues};
 use fencepost::prelude::*;
 use fencepost::{Capture, ContextWatch};
 use std::cell::RefCell;
@@ -21,8 +21,7 @@ pub fn cases() -> Vec<Case> {
     vec![
         case("q04_without_threads_a_flush_and_nothing_else_starts_the_work", flush_starts),
         case("q04_a_flush_submits_the_awaited_work_of_other_queues", flush_submits_both),
-        case("q04_the_owner_of_a_device_reads_the_results_of_a_flush", owner_finds)
-            .gpu_only("there is no wgpu device"),
+        case("q04_the_owner_of_a_device_reads_the_results_of_a_flush", owner_finds).gpu_only(NO_DEVICE),
         case("q04_with_threads_a_flush_is_enough_for_a_callback_to_run", flush_with_threads),
         case("q04_finish_waits_for_everything_before_it", finish_waits),
         case("q04_finish_waits_for_its_own_queue_only", finish_is_of_one_queue),
@@ -73,8 +72,7 @@ fn flush_starts(subject: &Subject) {
 
 fn flush_submits_both(subject: &Subject) {
     let ctx = subject.without_threads();
-    let first = ctx.queue("first");
-    let second = ctx.queue("second");
+    let [first, second] = queues(&ctx, ["first", "second"]);
     let mut arrays = [0; 2].map(|_| ctx.zeros([N]).unwrap());
     ctx.synchronize().wait().unwrap();
     let before = dump::submitted(&ctx);
@@ -127,13 +125,9 @@ fn finish_waits(subject: &Subject) {
 }
 
 fn finish_is_of_one_queue(subject: &Subject) {
-    let ctx = subject.ctx();
-    let held = ctx.queue("held");
-    let free = ctx.queue("free");
-    let gate = ctx.user_event("gate");
-    let mut x = ctx.zeros([N]).unwrap();
-    let mut y = ctx.zeros([N]).unwrap();
-    held.wait_for(&gate.event()).unwrap();
+    let (ctx, [held, free]) = subject.with_queues(["held", "free"]);
+    let [mut x, mut y] = [0; 2].map(|_| ctx.zeros([N]).unwrap());
+    let gate = hold(&held);
     held.fill(&mut x, 1_u32).unwrap();
     held.flush().unwrap();
     free.fill(&mut y, 2_u32).unwrap();
@@ -160,10 +154,9 @@ fn finish_beside_a_kernel(subject: &Subject) {
 
 /// Enqueues 50 launches, and returns the marker after them.
 fn enqueue_some(ctx: &Context, queue: &CommandQueue, y: &mut DeviceArray<u32>) -> Event {
-    let mix = ctx.kernel::<Mix>().unwrap();
     let x = ctx.full([N], 1_u32).unwrap();
     for _ in 0..50 {
-        queue.launch(&mix, Grid::threads([N]), Mix { a: 1, b: 1, x: &x, y }).unwrap();
+        mix(queue, 1, 1, &x, y);
     }
     queue.marker()
 }
@@ -184,8 +177,7 @@ fn drop_held_queue(subject: &Subject) {
     let ctx = subject.ctx();
     let mut y = ctx.zeros([N]).unwrap();
     let queue = ctx.queue("short");
-    let gate = ctx.user_event("gate");
-    queue.wait_for(&gate.event()).unwrap();
+    let gate = hold(&queue);
     let end = enqueue_some(&ctx, &queue, &mut y);
     drop(queue);
     // The new queues must not be mistaken for the dropped queue.
@@ -226,8 +218,7 @@ fn drop_context(subject: &Subject) {
 /// Calls [`Threads::enter`] on the thread of the context that notices the end of some work.
 fn woken(ctx: &Context, queue: &CommandQueue, threads: &Threads) {
     let mut x = ctx.zeros([N]).unwrap();
-    let gate = ctx.user_event("gate");
-    queue.wait_for(&gate.event()).unwrap();
+    let gate = hold(queue);
     queue.fill(&mut x, 1_u32).unwrap();
     let mut end = queue.finish();
     let waker = Waker::from(Arc::new(threads.clone()));
@@ -309,9 +300,8 @@ fn drop_abandoned(subject: &Subject) {
     let ctx = subject.ctx();
     let watch = ctx.diagnostics().watch();
     let queue = ctx.queue("held");
-    let gate = ctx.user_event("gate");
     let mut x = ctx.zeros([N]).unwrap();
-    queue.wait_for(&gate.event()).unwrap();
+    let gate = hold(&queue);
     queue.fill(&mut x, 1_u32).unwrap();
     queue.flush().unwrap();
     drop((x, queue, ctx));
@@ -324,18 +314,15 @@ fn drop_in_callback(subject: &Subject) {
     let ctx = subject.ctx();
     let watch = ctx.diagnostics().watch();
     let queue = ctx.queue("main");
-    let gate = ctx.user_event("gate");
     let mut x = ctx.zeros([N]).unwrap();
-    queue.wait_for(&gate.event()).unwrap();
+    let gate = hold(&queue);
     let last = ctx.clone();
     queue.callback(move || drop(last)).unwrap();
     queue.fill(&mut x, 1_u32).unwrap();
     drop((x, queue, ctx));
     gate.signal();
     drop(gate);
-    while watch.state_dump().is_some() {
-        std::thread::yield_now();
-    }
+    dump::until(|| watch.state_dump().is_none());
 }
 
 /// Both callbacks run before either of them drops a handle.
@@ -358,9 +345,7 @@ fn drop_each_other(subject: &Subject) {
     both.wait();
     drop((queues, contexts));
     both.wait();
-    while watches.iter().any(|watch| watch.state_dump().is_some()) {
-        thread::yield_now();
-    }
+    dump::until(|| watches.iter().all(|watch| watch.state_dump().is_none()));
 }
 
 /// A value that calls a function when it is dropped.

@@ -2,7 +2,7 @@
 
 use crate::common::busy::{Busy, Setup, Verb, each_returns};
 use crate::common::kernels::{Mix, mixed};
-use crate::common::{Case, Subject, case};
+use crate::common::{Case, Subject, case, hold};
 use fencepost::prelude::*;
 
 const ONE_LOCK: &str = "on the CPU recorder a kernel that runs holds up the submissions of every lane";
@@ -68,8 +68,7 @@ impl Things {
         let mut pinned = ctx.pinned([N]).unwrap();
         pinned.write(|host| host.fill(5)).unwrap();
         let mix = ctx.kernel::<Mix>().unwrap();
-        let x = ctx.zeros([N]).unwrap();
-        let y = ctx.zeros([N]).unwrap();
+        let [x, y] = [0; 2].map(|_| ctx.zeros([N]).unwrap());
         let result = ctx.pinned([N]).unwrap();
         let event = ctx.event();
         let late = Late::default();
@@ -111,9 +110,8 @@ fn is_gl(subject: &Subject) -> bool {
 
 fn after_a_gate(subject: &Subject) {
     let (ctx, queue) = subject.with_queue("held");
-    let gate = ctx.user_event("gate");
     let mut things = Things::new(&ctx, &queue);
-    queue.wait_for(&gate.event()).unwrap();
+    let gate = hold(&queue);
     VERBS.iter().for_each(|(_, verb)| verb(&mut things));
     assert!(!things.late.end.as_ref().unwrap().is_complete().unwrap());
     gate.signal();
@@ -122,8 +120,7 @@ fn after_a_gate(subject: &Subject) {
 
 fn after_a_busy_kernel(subject: &Subject) {
     let make = || {
-        let ctx = subject.ctx();
-        let busy = ctx.queue("busy");
+        let (ctx, busy) = subject.with_queue("busy");
         let things = Things::ready(subject, &ctx, &busy);
         Setup { ctx, busy, things }
     };
@@ -132,9 +129,7 @@ fn after_a_busy_kernel(subject: &Subject) {
 
 fn beside_a_busy_kernel(subject: &Subject) {
     let make = || {
-        let ctx = subject.ctx();
-        let busy = ctx.queue("busy");
-        let other = ctx.queue("other");
+        let (ctx, [busy, other]) = subject.with_queues(["busy", "other"]);
         let things = Things::ready(subject, &ctx, &other);
         Setup { ctx, busy, things }
     };
@@ -174,9 +169,7 @@ const MAKES: &[Verb<Makes>] = &[
 /// Makes arrays while a kernel is busy. On GL the calls return late, but their arrays are right.
 fn new_memory(subject: &Subject) {
     let make = || {
-        let ctx = subject.ctx();
-        let busy = ctx.queue("busy");
-        let queue = ctx.queue("makes");
+        let (ctx, [busy, queue]) = subject.with_queues(["busy", "makes"]);
         Setup { busy, things: Makes { ctx: ctx.clone(), queue, made: Made::default() }, ctx }
     };
     let check = |makes: Makes| {

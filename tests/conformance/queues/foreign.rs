@@ -1,29 +1,27 @@
 //! Q13, arrays on the caller's wgpu buffers: the writes of both sides, and their order.
 
-use crate::common::kernels::{Iota, Mix, mixed};
+use crate::common::kernels::{Iota, Mix, mix, mixed};
 use crate::common::program::{Program, beside};
-use crate::common::{Case, Subject, case, dump, raw};
+use crate::common::{Case, Subject, assert_error, case, dump, queues, raw, wgpu_only};
 use fencepost::prelude::*;
 use fencepost::{AdoptOptions, Download, ErrorDetail, HostArray, Policy, RecorderChoice, Upload};
 
-const NO_DEVICE: &str = "there is no wgpu device";
-
 pub fn cases() -> Vec<Case> {
-    vec![
-        case("q13_an_array_lies_on_the_callers_buffer", lies).gpu_only(NO_DEVICE),
-        case("q13_every_verb_takes_an_array_on_the_callers_buffer", verbs).gpu_only(NO_DEVICE),
-        case("q13_bytes_that_the_caller_wrote_and_did_not_submit_are_seen", put).gpu_only(NO_DEVICE),
-        case("q13_writes_to_a_buffer_that_was_never_written_stay", unwritten).gpu_only(NO_DEVICE),
-        case("q13_a_buffer_longer_than_a_binding_keeps_its_bytes", long).gpu_only(NO_DEVICE),
-        case("q13_caller_and_context_take_turns_on_a_buffer", ping_pong).gpu_only(NO_DEVICE),
-        case("q13_two_arrays_on_one_buffer_are_ordered", ordered).gpu_only(NO_DEVICE),
-        case("q13_two_arrays_on_one_buffer_can_be_a_hazard", hazard).gpu_only(NO_DEVICE),
-        case("q13_an_array_on_a_buffer_may_be_dropped_before_its_work_is_done", dropped).gpu_only(NO_DEVICE),
-        case("q13_the_callers_memory_is_never_given_to_another_array", never_pooled).gpu_only(NO_DEVICE),
-        case("q13_the_context_leaves_the_bytes_after_an_array", after).gpu_only(NO_DEVICE),
-        case("q13_the_caller_may_submit_from_another_thread", meanwhile).gpu_only(NO_DEVICE),
-        case("q13_a_grid_is_read_from_the_callers_buffer", grid).gpu_only(NO_DEVICE),
-    ]
+    wgpu_only(vec![
+        case("q13_an_array_lies_on_the_callers_buffer", lies),
+        case("q13_every_verb_takes_an_array_on_the_callers_buffer", verbs),
+        case("q13_bytes_that_the_caller_wrote_and_did_not_submit_are_seen", put),
+        case("q13_writes_to_a_buffer_that_was_never_written_stay", unwritten),
+        case("q13_a_buffer_longer_than_a_binding_keeps_its_bytes", long),
+        case("q13_caller_and_context_take_turns_on_a_buffer", ping_pong),
+        case("q13_two_arrays_on_one_buffer_are_ordered", ordered),
+        case("q13_two_arrays_on_one_buffer_can_be_a_hazard", hazard),
+        case("q13_an_array_on_a_buffer_may_be_dropped_before_its_work_is_done", dropped),
+        case("q13_the_callers_memory_is_never_given_to_another_array", never_pooled),
+        case("q13_the_context_leaves_the_bytes_after_an_array", after),
+        case("q13_the_caller_may_submit_from_another_thread", meanwhile),
+        case("q13_a_grid_is_read_from_the_callers_buffer", grid),
+    ])
 }
 
 const N: usize = 3000;
@@ -37,18 +35,14 @@ fn on(ctx: &Context, buffer: &wgpu::Buffer) -> DeviceArray<u32> {
 }
 
 fn lies(subject: &Subject) {
-    for (ctx, program) in beside(subject) {
-        let x = program.buffer(N);
-        let y = program.buffer(N);
+    for (ctx, queue, program) in beside(subject) {
+        let [x, y] = [0; 2].map(|_| program.buffer(N));
         program.submit(&count(7), &x);
         program.submit(&count(100), &y);
-        let queue = ctx.queue("main");
-        let mix = ctx.kernel::<Mix>().unwrap();
         let first = on(&ctx, &x);
         let mut second = on(&ctx, &y);
         for b in 0..3 {
-            let args = Mix { a: 3, b, x: &first, y: &mut second };
-            queue.launch(&mix, Grid::threads([N]), args).unwrap();
+            mix(&queue, 3, b, &first, &mut second);
         }
         queue.finish().wait().unwrap();
         let all = |y: u32, x: u32| (0..3).fold(y, |y, b| mixed(y, 3, x, b));
@@ -59,10 +53,9 @@ fn lies(subject: &Subject) {
 }
 
 fn verbs(subject: &Subject) {
-    for (ctx, program) in beside(subject) {
+    for (ctx, queue, program) in beside(subject) {
         let buffer = program.buffer(N);
         program.submit(&count(0), &buffer);
-        let queue = ctx.queue("main");
         let mut x = on(&ctx, &buffer);
         let mut expected = count(0);
         assert_eq!(queue.read(&x).wait().unwrap(), expected);
@@ -90,15 +83,13 @@ fn verbs(subject: &Subject) {
 }
 
 fn put(subject: &Subject) {
-    for (ctx, program) in beside(subject) {
+    for (ctx, queue, program) in beside(subject) {
         let buffer = program.buffer(N);
-        let queue = ctx.queue("main");
-        let mix = ctx.kernel::<Mix>().unwrap();
         let mut x = on(&ctx, &buffer);
         let ones = queue.array(&[1; N]).unwrap();
         for turn in 0..3 {
             program.put(&count(turn), &buffer);
-            queue.launch(&mix, Grid::threads([N]), Mix { a: 2, b: turn, x: &ones, y: &mut x }).unwrap();
+            mix(&queue, 2, turn, &ones, &mut x);
             let expected: Vec<_> = count(turn).into_iter().map(|y| mixed(y, 2, 1, turn)).collect();
             assert_eq!(queue.read(&x).wait().unwrap(), expected);
             // The copy for the read is the first command that uses the new bytes.
@@ -109,12 +100,9 @@ fn put(subject: &Subject) {
 }
 
 fn unwritten(subject: &Subject) {
-    for (ctx, program) in beside(subject) {
-        let queue = ctx.queue("main");
+    for (ctx, queue, program) in beside(subject) {
         let iota = ctx.kernel::<Iota>().unwrap();
-        let by_kernel = program.buffer(N);
-        let by_copy = program.buffer(N);
-        let untouched = program.buffer(N);
+        let [by_kernel, by_copy, untouched] = [0; 3].map(|_| program.buffer(N));
         let mut x = on(&ctx, &by_kernel);
         queue.launch(&iota, Grid::threads([N]), Iota { start: 3, step: 1, out: &mut x }).unwrap();
         queue.upload(&count(8), &mut on(&ctx, &by_copy)).unwrap();
@@ -128,10 +116,8 @@ fn unwritten(subject: &Subject) {
 
 fn long(subject: &Subject) {
     for recorder in [RecorderChoice::Wgpu, RecorderChoice::Hal] {
-        let (device, queue) = raw::open_with(subject, |limits| limits.max_storage_buffer_binding_size = 4096);
-        let options = AdoptOptions::default().recorder(recorder);
-        let ctx = Context::adopt(device, queue, options).unwrap();
-        subject.watch(&ctx);
+        let opened = raw::open_with(subject, |limits| limits.max_storage_buffer_binding_size = 4096);
+        let ctx = subject.adopt(opened, AdoptOptions::default().recorder(recorder));
         let program = Program::of(&ctx);
         let queue = ctx.queue("main");
         let buffer = program.buffer(N);
@@ -142,16 +128,14 @@ fn long(subject: &Subject) {
 }
 
 fn ping_pong(subject: &Subject) {
-    for (ctx, program) in beside(subject) {
+    for (ctx, queue, program) in beside(subject) {
         let buffer = program.buffer(N);
-        let queue = ctx.queue("main");
-        let mix = ctx.kernel::<Mix>().unwrap();
         let mut y = on(&ctx, &buffer);
         let ones = queue.array(&[1; N]).unwrap();
         let mut expected = count(1);
         program.submit(&expected, &buffer);
         for turn in 0..20 {
-            queue.launch(&mix, Grid::threads([N]), Mix { a: 3, b: turn, x: &ones, y: &mut y }).unwrap();
+            mix(&queue, 3, turn, &ones, &mut y);
             queue.finish().wait().unwrap();
             expected.iter_mut().for_each(|y| *y = mixed(*y, 3, 1, turn));
             let found = program.read(&buffer, N);
@@ -164,14 +148,12 @@ fn ping_pong(subject: &Subject) {
 }
 
 fn ordered(subject: &Subject) {
-    for (ctx, program) in beside(subject) {
-        let one = ctx.queue("one");
-        let two = ctx.queue("two");
+    for (ctx, _, program) in beside(subject) {
+        let [one, two] = queues(&ctx, ["one", "two"]);
         let mix = ctx.kernel::<Mix>().unwrap();
         let buffer = program.buffer(N);
         program.submit(&[1; N], &buffer);
-        let mut first = on(&ctx, &buffer);
-        let mut second = on(&ctx, &buffer);
+        let [mut first, mut second] = [0; 2].map(|_| on(&ctx, &buffer));
         let ones = one.array(&[1; N]).unwrap();
         let mut expected = 1;
         for turn in 0..40 {
@@ -188,25 +170,21 @@ fn ordered(subject: &Subject) {
 fn hazard(subject: &Subject) {
     let ctx = subject.ctx_with(Policy::Checked);
     let buffer = Program::of(&ctx).buffer(N);
-    let one = ctx.queue("one");
-    let two = ctx.queue("two");
+    let [one, two] = queues(&ctx, ["one", "two"]);
     one.fill(&mut on(&ctx, &buffer), 1).unwrap();
-    let error = two.fill(&mut on(&ctx, &buffer), 2).unwrap_err();
-    assert!(matches!(error.detail(), ErrorDetail::Hazard { .. }), "{error}");
+    assert_error!(two.fill(&mut on(&ctx, &buffer), 2), ErrorDetail::Hazard { .. });
     // The device has done the work, but no call has told the host, so the second fill is still a hazard.
     let filled = one.marker();
     one.flush().unwrap();
     dump::until_done(&ctx, "one");
-    let error = two.fill(&mut on(&ctx, &buffer), 2).unwrap_err();
-    assert!(matches!(error.detail(), ErrorDetail::Hazard { .. }), "{error}");
+    assert_error!(two.fill(&mut on(&ctx, &buffer), 2), ErrorDetail::Hazard { .. });
     two.wait_for(&filled).unwrap();
     two.fill(&mut on(&ctx, &buffer), 2).unwrap();
     assert_eq!(two.read(&on(&ctx, &buffer)).wait().unwrap(), [2; N]);
 }
 
 fn dropped(subject: &Subject) {
-    for (ctx, program) in beside(subject) {
-        let queue = ctx.queue("main");
+    for (ctx, queue, program) in beside(subject) {
         let mut out = queue.zeros([N]).unwrap();
         for start in 0..5 {
             let buffer = program.buffer(N);
@@ -226,8 +204,7 @@ fn dropped(subject: &Subject) {
 }
 
 fn never_pooled(subject: &Subject) {
-    for (ctx, program) in beside(subject) {
-        let queue = ctx.queue("main");
+    for (ctx, queue, program) in beside(subject) {
         let buffer = program.buffer(1024);
         let before = ctx.pool().stats();
         let mut x = ctx.array_on::<u32, 1>(&buffer, [1024]).unwrap();
@@ -242,8 +219,7 @@ fn never_pooled(subject: &Subject) {
 }
 
 fn after(subject: &Subject) {
-    for (ctx, program) in beside(subject) {
-        let queue = ctx.queue("main");
+    for (ctx, queue, program) in beside(subject) {
         let buffer = program.buffer(64);
         program.submit(&[8; 64], &buffer);
         let mut x = ctx.array_on::<u32, 2>(&buffer, [3, 7]).unwrap();
@@ -257,10 +233,8 @@ fn after(subject: &Subject) {
 }
 
 fn meanwhile(subject: &Subject) {
-    for (ctx, program) in beside(subject) {
-        let mine = program.buffer(N);
-        let yours = program.buffer(N);
-        let mix = ctx.kernel::<Mix>().unwrap();
+    for (ctx, _, program) in beside(subject) {
+        let [mine, yours] = [0; 2].map(|_| program.buffer(N));
         std::thread::scope(|scope| {
             scope.spawn(|| {
                 for turn in 0..30 {
@@ -274,8 +248,7 @@ fn meanwhile(subject: &Subject) {
                 let ones = queue.array(&[1; N]).unwrap();
                 let mut expected = 0;
                 for turn in 0..30 {
-                    let args = Mix { a: 5, b: turn, x: &ones, y: &mut y };
-                    queue.launch(&mix, Grid::threads([N]), args).unwrap();
+                    mix(&queue, 5, turn, &ones, &mut y);
                     expected = mixed(expected, 5, 1, turn);
                     assert_eq!(queue.read(&y).wait().unwrap(), [expected; N]);
                 }
@@ -287,8 +260,7 @@ fn meanwhile(subject: &Subject) {
 fn grid(subject: &Subject) {
     const ONES: &str = "@group(0) @binding(0) var<storage, read_write> out: array<u32>;
         @compute @workgroup_size(1) fn ones(@builtin(workgroup_id) at: vec3<u32>) { out[at.x] = 1u; }";
-    for (ctx, program) in beside(subject) {
-        let queue = ctx.queue("main");
+    for (ctx, queue, program) in beside(subject) {
         let buffer = program.buffer(4);
         program.put(&[9, 3, 1, 1], &buffer);
         let sizes = ctx.array_on::<u32, 1>(&buffer, [4]).unwrap();

@@ -1,29 +1,25 @@
 //! Q13, arrays on the caller's wgpu buffers: the errors.
 
 use crate::common::program::{FOR_ARRAYS, Program, beside};
-use crate::common::{Case, Subject, case, raw};
+use crate::common::{Case, Subject, assert_error, case, queues, raw, wgpu_only};
 use fencepost::prelude::*;
 use fencepost::{AdoptOptions, Error, ErrorDetail, RecorderChoice, SimulatorOptions};
 use std::sync::atomic::{AtomicBool, Ordering};
 use wgpu::BufferUsages as Usages;
 
-const NO_DEVICE: &str = "there is no wgpu device";
-
 pub fn cases() -> Vec<Case> {
-    vec![
-        case("q13_a_buffer_that_is_too_small_is_refused", too_small).gpu_only(NO_DEVICE),
-        case("q13_a_buffer_without_the_needed_usages_is_refused", usages).gpu_only(NO_DEVICE),
-        case("q13_a_write_of_half_a_word_of_the_caller_is_refused", half_a_word).gpu_only(NO_DEVICE),
-        case("q13_a_buffer_of_another_device_is_refused", another_device).gpu_only(NO_DEVICE),
-        case("q13_the_cpu_recorder_takes_no_buffers", cpu_recorder).gpu_only(NO_DEVICE),
-        case("q13_work_on_a_destroyed_buffer_fails_its_queue", destroyed).gpu_only(NO_DEVICE),
-        case("q13_a_buffer_destroyed_between_two_submissions_fails_the_second", destroyed_later)
-            .gpu_only(NO_DEVICE),
-        case("q13_destroying_a_buffer_under_running_work_changes_no_result", destroyed_meanwhile)
-            .gpu_only(NO_DEVICE),
-        case("q13_another_thread_may_destroy_other_buffers", destroyed_beside).gpu_only(NO_DEVICE),
-        case("q13_work_on_a_mapped_buffer_fails_its_queue", mapped).gpu_only(NO_DEVICE),
-    ]
+    wgpu_only(vec![
+        case("q13_a_buffer_that_is_too_small_is_refused", too_small),
+        case("q13_a_buffer_without_the_needed_usages_is_refused", usages),
+        case("q13_a_write_of_half_a_word_of_the_caller_is_refused", half_a_word),
+        case("q13_a_buffer_of_another_device_is_refused", another_device),
+        case("q13_the_cpu_recorder_takes_no_buffers", cpu_recorder),
+        case("q13_work_on_a_destroyed_buffer_fails_its_queue", destroyed),
+        case("q13_a_buffer_destroyed_between_two_submissions_fails_the_second", destroyed_later),
+        case("q13_destroying_a_buffer_under_running_work_changes_no_result", destroyed_meanwhile),
+        case("q13_another_thread_may_destroy_other_buffers", destroyed_beside),
+        case("q13_work_on_a_mapped_buffer_fails_its_queue", mapped),
+    ])
 }
 
 fn refused(ctx: &Context, buffer: &wgpu::Buffer, len: usize) -> Error {
@@ -57,18 +53,16 @@ fn half_a_word(subject: &Subject) {
     let buffer = program.buffer(2);
     program.submit(&[0x0101_0101; 2], &buffer);
     let mut x = ctx.array_on::<half::f16, 1>(&buffer, [3]).unwrap();
-    let error = queue.fill(&mut x, half::f16::ZERO).unwrap_err();
-    assert!(matches!(error.detail(), ErrorDetail::Alignment { .. }), "{error}");
+    assert_error!(queue.fill(&mut x, half::f16::ZERO), ErrorDetail::Alignment { .. });
     queue.fill(&mut x.slice(0..2).unwrap(), half::f16::ZERO).unwrap();
     queue.finish().wait().unwrap();
     assert_eq!(program.read(&buffer, 2), [0, 0x0101_0101]);
 }
 
 fn another_device(subject: &Subject) {
-    let [(device, queue), (other, other_queue)] = raw::open_two(subject);
-    let ctx = Context::adopt(device, queue, AdoptOptions::default()).unwrap();
-    subject.watch(&ctx);
-    let other = Program { device: other, queue: other_queue };
+    let [opened, (device, queue)] = raw::open_two(subject);
+    let ctx = subject.adopt(opened, AdoptOptions::default());
+    let other = Program { device, queue };
     let error = refused(&ctx, &other.buffer(16), 16);
     assert!(matches!(error.detail(), ErrorDetail::Device { .. }), "{error}");
 }
@@ -82,15 +76,13 @@ fn cpu_recorder(subject: &Subject) {
 
 /// Checks that work on the buffer fails its queue with an error that names the array, and fails no other queue.
 fn fails(ctx: &Context, buffer: &wgpu::Buffer) {
-    let good = ctx.queue("good");
-    let bad = ctx.queue("bad");
+    let [good, bad] = queues(ctx, ["good", "bad"]);
     let mut x = ctx.array_on::<u32, 1>(buffer, [16]).unwrap();
     let mut y = good.zeros::<u32, 1>([16]).unwrap();
     good.fill(&mut y, 4).unwrap();
     bad.wait_for(&good.marker()).unwrap(); // the wait puts the work of both queues into one submission
     bad.fill(&mut x, 5).unwrap();
-    let error = bad.finish().wait().unwrap_err();
-    assert!(matches!(error.detail(), ErrorDetail::Device { .. }), "{error}");
+    let error = assert_error!(bad.finish().wait(), ErrorDetail::Device { .. });
     assert!(error.to_string().contains("on a buffer"), "{error}");
     bad.fill(&mut y, 6).unwrap_err();
     bad.take_error().unwrap();
@@ -100,7 +92,7 @@ fn fails(ctx: &Context, buffer: &wgpu::Buffer) {
 }
 
 fn destroyed(subject: &Subject) {
-    for (ctx, program) in beside(subject) {
+    for (ctx, _, program) in beside(subject) {
         let buffer = program.buffer(16);
         program.destroy(&buffer);
         fails(&ctx, &buffer);
@@ -108,8 +100,7 @@ fn destroyed(subject: &Subject) {
 }
 
 fn destroyed_later(subject: &Subject) {
-    for (ctx, program) in beside(subject) {
-        let queue = ctx.queue("main");
+    for (ctx, queue, program) in beside(subject) {
         let buffer = program.buffer(16);
         let mut x = ctx.array_on::<u32, 1>(&buffer, [16]).unwrap();
         for value in 0..2 {
@@ -130,9 +121,7 @@ fn destroyed_meanwhile(subject: &Subject) {
     let of_the_variable = AdoptOptions::default().threads(false);
     let direct = AdoptOptions::default().exclusive(true).recorder(RecorderChoice::Direct).threads(false);
     for options in [of_the_variable, direct] {
-        let (device, queue) = raw::open(subject);
-        let ctx = Context::adopt(device, queue, options).unwrap();
-        subject.watch(&ctx);
+        let ctx = subject.adopt(raw::open(subject), options);
         let program = Program::of(&ctx);
         let queue = ctx.queue("main");
         let mut out = queue.zeros::<u32, 1>([1 << 16]).unwrap();
@@ -158,8 +147,7 @@ fn destroyed_meanwhile(subject: &Subject) {
 
 /// Copies between several buffers while another thread keeps destroying other buffers. Neither thread waits forever.
 fn destroyed_beside(subject: &Subject) {
-    for (ctx, program) in beside(subject) {
-        let queue = ctx.queue("main");
+    for (ctx, queue, program) in beside(subject) {
         let over = AtomicBool::new(false);
         let buffers: [wgpu::Buffer; 3] = std::array::from_fn(|_| program.buffer(16));
         let mut arrays = buffers.each_ref().map(|buffer| ctx.array_on::<u32, 1>(buffer, [16]).unwrap());
@@ -182,7 +170,7 @@ fn destroyed_beside(subject: &Subject) {
 }
 
 fn mapped(subject: &Subject) {
-    for (ctx, program) in beside(subject) {
+    for (ctx, _, program) in beside(subject) {
         let buffer = program.mapped(16, FOR_ARRAYS);
         buffer.get_mapped_range_mut(..).unwrap().copy_from_slice(&[3; 64]);
         fails(&ctx, &buffer);

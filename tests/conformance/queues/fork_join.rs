@@ -1,7 +1,7 @@
 //! Q12: queues that are forked from a queue and joined with it.
 
-use crate::common::kernels::Mix;
-use crate::common::{Case, Subject, case, dump};
+use crate::common::kernels::mix;
+use crate::common::{Case, Subject, case, dump, hold};
 use fencepost::prelude::*;
 use std::time::Duration;
 
@@ -17,11 +17,9 @@ pub fn cases() -> Vec<Case> {
 const N: usize = 128;
 
 fn fork(subject: &Subject) {
-    let ctx = subject.ctx_with(Policy::Unchecked);
-    let parent = ctx.queue("parent");
-    let gate = ctx.user_event("gate");
+    let (ctx, [parent]) = subject.with_queues_under(Policy::Unchecked, ["parent"]);
     let mut x = ctx.zeros([N]).unwrap();
-    parent.wait_for(&gate.event()).unwrap();
+    let gate = hold(&parent);
     parent.fill(&mut x, 1_u32).unwrap();
     let child = parent.fork("child");
     assert_eq!(child.options().label, "child");
@@ -33,12 +31,10 @@ fn fork(subject: &Subject) {
 }
 
 fn join(subject: &Subject) {
-    let ctx = subject.ctx_with(Policy::Unchecked);
-    let parent = ctx.queue("parent");
-    let gate = ctx.user_event("gate");
+    let (ctx, [parent]) = subject.with_queues_under(Policy::Unchecked, ["parent"]);
     let child = parent.fork("child");
     let mut x = ctx.zeros([N]).unwrap();
-    child.wait_for(&gate.event()).unwrap();
+    let gate = hold(&child);
     child.fill(&mut x, 1_u32).unwrap();
     parent.wait_for(&child).unwrap();
     let later = ctx.user_event("later");
@@ -54,9 +50,7 @@ fn join(subject: &Subject) {
 }
 
 fn tree(subject: &Subject) {
-    let ctx = subject.ctx_with(Policy::Unchecked);
-    let root = ctx.queue("root");
-    let mix = ctx.kernel::<Mix>().unwrap();
+    let (ctx, [root]) = subject.with_queues_under(Policy::Unchecked, ["root"]);
     let zero = ctx.zeros([N]).unwrap();
     let mut sum = ctx.full([N], 1_u32).unwrap();
     let mut expected = 1_u32;
@@ -66,16 +60,14 @@ fn tree(subject: &Subject) {
                 let child = root.fork(&format!("child {i}"));
                 let mut own = ctx.empty([N]).unwrap();
                 child.copy(&sum, &mut own).unwrap();
-                child
-                    .launch(&mix, Grid::threads([N]), Mix { a: i + 2, b: round, x: &zero, y: &mut own })
-                    .unwrap();
+                mix(&child, i + 2, round, &zero, &mut own);
                 (child, own)
             })
             .collect();
         let before = expected;
         children.iter().for_each(|(child, _)| root.wait_for(child).unwrap());
         for (i, (_, own)) in (0..4).zip(&children) {
-            root.launch(&mix, Grid::threads([N]), Mix { a: 3, b: 0, x: own, y: &mut sum }).unwrap();
+            mix(&root, 3, 0, own, &mut sum);
             expected = expected.wrapping_mul(3).wrapping_add(before.wrapping_mul(i + 2).wrapping_add(round));
         }
     }
@@ -87,22 +79,20 @@ fn tree(subject: &Subject) {
 ///
 /// Follows `stream_parallel_multiple_loops_per_stream` of Quadrants.
 fn branches(subject: &Subject) {
-    let ctx = subject.ctx_with(Policy::Unchecked);
-    let queue = ctx.queue("main");
-    let mix = ctx.kernel::<Mix>().unwrap();
+    let (ctx, [queue]) = subject.with_queues_under(Policy::Unchecked, ["main"]);
     let ones = ctx.full([N], 1_u32).unwrap();
     let mut arrays = [0; 2].map(|_| queue.zeros([N]).unwrap());
     for (at, y) in arrays.iter_mut().enumerate() {
         let branch = queue.fork(&format!("branch {at}"));
         for a in [1, 10] {
             for _ in 0..3 {
-                branch.launch(&mix, Grid::threads([N]), Mix { a, b: at as u32, x: &ones, y }).unwrap();
+                mix(&branch, a, at as u32, &ones, y);
             }
         }
         queue.wait_for(&branch).unwrap();
     }
     let [x, y] = &mut arrays;
-    queue.launch(&mix, Grid::threads([N]), Mix { a: 1, b: 0, x, y }).unwrap();
+    mix(&queue, 1, 0, x, y);
     // Branch 0 computes 3 in its first loop and 31, 311, 3111 in its second; branch 1 computes 6 and then 62, 622,
     // 6222.
     assert_eq!(queue.read(y).wait().unwrap(), [3111 + 6222; N]);

@@ -1,6 +1,6 @@
 //! Q01: thousands of queues. The unit tests of the scheduler count the work per queue.
 
-use crate::common::{Case, Subject, case};
+use crate::common::{Case, Subject, case, hold};
 use fencepost::prelude::*;
 
 pub fn cases() -> Vec<Case> {
@@ -35,10 +35,9 @@ fn one_array(subject: &Subject) {
 
 fn dump(subject: &Subject) {
     let ctx = subject.ctx();
-    let gate = ctx.user_event("gate");
     let mut x = ctx.zeros::<u32, 1>([4]).unwrap();
     let queues: Vec<CommandQueue> = (0..1000).map(|at| ctx.queue(&format!("queue {at}"))).collect();
-    queues[900].wait_for(&gate.event()).unwrap();
+    let gate = hold(&queues[900]);
     queues[900].fill(&mut x, 7).unwrap();
     let text = ctx.diagnostics().state_dump();
     assert!(text.contains("`queue 900`") && text.contains(" more queues"), "{text}");

@@ -1,7 +1,7 @@
 //! Q02, Q03: the order inside a queue, and the order between queues.
 
-use crate::common::kernels::{Mix, mixed};
-use crate::common::{Case, Subject, case};
+use crate::common::kernels::{mix, mixed};
+use crate::common::{Case, Subject, case, hold};
 use fencepost::prelude::*;
 
 pub fn cases() -> Vec<Case> {
@@ -21,15 +21,13 @@ const N: usize = 300;
 
 fn one_queue(subject: &Subject) {
     for policy in [Policy::Ordered, Policy::Unchecked] {
-        let ctx = subject.ctx_with(policy);
-        let queue = ctx.queue("one");
-        let mix = ctx.kernel::<Mix>().unwrap();
+        let (_ctx, [queue]) = subject.with_queues_under(policy, ["one"]);
         let mut x = queue.array(&[1_u32; N]).unwrap();
         let mut y = queue.full([N], 2_u32).unwrap();
         let mut host_x = [1_u32; N];
         let mut host_y = [2_u32; N];
         for turn in 0..40_u32 {
-            queue.launch(&mix, Grid::threads([N]), Mix { a: 3, b: turn, x: &x, y: &mut y }).unwrap();
+            mix(&queue, 3, turn, &x, &mut y);
             for (y, x) in host_y.iter_mut().zip(host_x) {
                 *y = mixed(*y, 3, x, turn);
             }
@@ -56,13 +54,12 @@ fn one_queue(subject: &Subject) {
 }
 
 fn reads_between(subject: &Subject) {
-    let (ctx, queue) = subject.with_queue("one");
-    let mix = ctx.kernel::<Mix>().unwrap();
+    let (_ctx, queue) = subject.with_queue("one");
     let x = queue.full([N], 1_u32).unwrap();
     let mut y = queue.zeros([N]).unwrap();
     let mut reads = Vec::new();
     for turn in 0..20 {
-        queue.launch(&mix, Grid::threads([N]), Mix { a: 1, b: turn, x: &x, y: &mut y }).unwrap();
+        mix(&queue, 1, turn, &x, &mut y);
         reads.push(queue.read(&y));
     }
     // The last read is waited for first; each read has the bytes at its place in the queue.
@@ -72,12 +69,9 @@ fn reads_between(subject: &Subject) {
 }
 
 fn unordered(subject: &Subject) {
-    let ctx = subject.ctx_with(Policy::Unchecked);
-    let first = ctx.queue("first");
-    let second = ctx.queue("second");
-    let gate = ctx.user_event("gate");
+    let (ctx, [first, second]) = subject.with_queues_under(Policy::Unchecked, ["first", "second"]);
     let mut x = ctx.zeros([N]).unwrap();
-    first.wait_for(&gate.event()).unwrap();
+    let gate = hold(&first);
     first.fill(&mut x, 1_u32).unwrap();
     first.flush().unwrap();
     second.fill(&mut x, 2).unwrap();
@@ -88,12 +82,9 @@ fn unordered(subject: &Subject) {
 }
 
 fn ordered_by_policy(subject: &Subject) {
-    let ctx = subject.ctx();
-    let first = ctx.queue("first");
-    let second = ctx.queue("second");
-    let gate = ctx.user_event("gate");
+    let (ctx, [first, second]) = subject.with_queues(["first", "second"]);
     let mut x = ctx.zeros([N]).unwrap();
-    first.wait_for(&gate.event()).unwrap();
+    let gate = hold(&first);
     first.fill(&mut x, 1_u32).unwrap();
     second.fill(&mut x, 2).unwrap();
     second.flush().unwrap();
@@ -103,12 +94,9 @@ fn ordered_by_policy(subject: &Subject) {
 }
 
 fn ordered_by_event(subject: &Subject) {
-    let ctx = subject.ctx_with(Policy::Unchecked);
-    let first = ctx.queue("first");
-    let second = ctx.queue("second");
-    let gate = ctx.user_event("gate");
+    let (ctx, [first, second]) = subject.with_queues_under(Policy::Unchecked, ["first", "second"]);
     let mut x = ctx.zeros([N]).unwrap();
-    first.wait_for(&gate.event()).unwrap();
+    let gate = hold(&first);
     first.fill(&mut x, 1_u32).unwrap();
     second.wait_for(&first.marker()).unwrap();
     second.fill(&mut x, 2).unwrap();
@@ -118,11 +106,9 @@ fn ordered_by_event(subject: &Subject) {
 }
 
 fn born_after(subject: &Subject) {
-    let ctx = subject.ctx_with(Policy::Unchecked);
-    let first = ctx.queue("first");
-    let gate = ctx.user_event("gate");
+    let (ctx, [first]) = subject.with_queues_under(Policy::Unchecked, ["first"]);
     let mut x = ctx.zeros([N]).unwrap();
-    first.wait_for(&gate.event()).unwrap();
+    let gate = hold(&first);
     first.fill(&mut x, 1_u32).unwrap();
     let second = ctx.queue("second");
     second.fill(&mut x, 2).unwrap();
@@ -142,10 +128,8 @@ fn default_queue(subject: &Subject) {
     let ctx = subject.ctx_with(Policy::Unchecked);
     let default = ctx.default_queue();
     let queue = ctx.queue("other");
-    let gate = ctx.user_event("gate");
-    let mut x = ctx.zeros([N]).unwrap();
-    let mut y = ctx.zeros([N]).unwrap();
-    queue.wait_for(&gate.event()).unwrap();
+    let [mut x, mut y] = [0; 2].map(|_| ctx.zeros([N]).unwrap());
+    let gate = hold(&queue);
     queue.fill(&mut x, 4_u32).unwrap();
     // The default queue waits for other queues only if told to.
     assert_eq!(default.read(&x).wait().unwrap(), [0; N]);
@@ -163,13 +147,12 @@ fn default_queue(subject: &Subject) {
 fn slow_kernels(subject: &Subject) {
     let ctx = subject.ctx_with(Policy::Unchecked);
     let queues = ["one", "two", "three"].map(|label| ctx.queue(label));
-    let mix = ctx.kernel::<Mix>().unwrap();
     let [mut x, mut y] = [0; 2].map(|_| ctx.zeros([N]).unwrap());
     for (queue, array, value) in [(&queues[0], &mut x, 5_u32), (&queues[1], &mut y, 7)] {
         subject.spin(&ctx, queue, 20);
         queue.fill(array, value).unwrap();
         queues[2].wait_for(&queue.marker()).unwrap();
     }
-    queues[2].launch(&mix, Grid::threads([N]), Mix { a: 1, b: 0, x: &x, y: &mut y }).unwrap();
+    mix(&queues[2], 1, 0, &x, &mut y);
     assert_eq!(queues[2].read(&y).wait().unwrap(), [12; N]);
 }

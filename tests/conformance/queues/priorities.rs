@@ -4,7 +4,6 @@ use crate::common::busy::{Busy, LENGTHS};
 use crate::common::kernels::tick;
 use crate::common::{Case, Subject, case};
 use fencepost::prelude::*;
-use fencepost::{DynKernel, Priority, QueueOptions};
 use std::sync::mpsc::channel;
 use std::time::Duration;
 

@@ -1,6 +1,6 @@
 //! Q08: the results of work that is enqueued in scopes and on the current queues of threads.
 
-use crate::common::kernels::Mix;
+use crate::common::kernels::mix;
 use crate::common::{Case, Subject, case};
 use fencepost::prelude::*;
 use std::thread;
@@ -22,9 +22,8 @@ const N: usize = 100_000;
 
 /// Adds 1 to every element of `y` on the current queue.
 fn increment(ctx: &Context, y: &mut DeviceArray<u32>) {
-    let mix = ctx.kernel::<Mix>().unwrap();
     let zero = ctx.zeros([N]).unwrap();
-    ctx.current_queue().launch(&mix, Grid::threads([N]), Mix { a: 1, b: 1, x: &zero, y }).unwrap();
+    mix(&ctx.current_queue(), 1, 1, &zero, y);
 }
 
 /// Makes three arrays in the order of the current queue.
@@ -48,9 +47,7 @@ fn check(ctx: &Context, arrays: &[DeviceArray<u32>; 3]) {
 
 /// Follows Warp's `test_stream_arg_explicit_sync`.
 fn explicit_wait(subject: &Subject) {
-    let ctx = subject.ctx_with(Policy::Checked);
-    let made = ctx.queue("made");
-    let used = ctx.queue("used");
+    let (ctx, [made, used]) = subject.with_queues_under(Policy::Checked, ["made", "used"]);
     made.make_current();
     let mut all = arrays(&ctx);
     used.wait_for(&made).unwrap();
@@ -61,9 +58,7 @@ fn explicit_wait(subject: &Subject) {
 
 /// Follows Warp's `test_stream_scope_implicit_sync`.
 fn scope_waits(subject: &Subject) {
-    let ctx = subject.ctx_with(Policy::Checked);
-    let made = ctx.queue("made");
-    let used = ctx.queue("used");
+    let (ctx, [made, used]) = subject.with_queues_under(Policy::Checked, ["made", "used"]);
     made.make_current();
     let mut all = arrays(&ctx);
     used.scope(|| {
@@ -92,11 +87,9 @@ fn by_queue(ctx: &Context, earlier: &CommandQueue) {
 ///
 /// Follows Warp's `test_stream_scope_synchronize`, `test_stream_scope_wait_event` and `test_stream_scope_wait_stream`.
 fn diamond(subject: &Subject, after: After) {
-    let ctx = subject.ctx_with(Policy::Unchecked);
-    let [top, left, right] = ["top", "left", "right"].map(|label| ctx.queue(label));
-    let mix = ctx.kernel::<Mix>().unwrap();
+    let (ctx, [top, left, right]) = subject.with_queues_under(Policy::Unchecked, ["top", "left", "right"]);
     let add = |x: &DeviceArray<u32>, y: &mut DeviceArray<u32>| {
-        ctx.current_queue().launch(&mix, Grid::threads([N]), Mix { a: 1, b: 0, x, y }).unwrap();
+        mix(&ctx.current_queue(), 1, 0, x, y);
     };
     let one = ctx.full([N], 1_u32).unwrap();
     let [mut a, mut b, mut c, mut d] = [0; 4].map(|_| ctx.zeros([N]).unwrap());
@@ -165,7 +158,6 @@ fn two_threads(subject: &Subject) {
 /// Follows Taichi, which has one compute stream per thread.
 fn threads(subject: &Subject) {
     let ctx = subject.ctx();
-    let mix = &ctx.kernel::<Mix>().unwrap();
     let ones = &ctx.full([SMALL], 1_u32).unwrap();
     thread::scope(|scope| {
         for id in 0..4_u32 {
@@ -175,9 +167,7 @@ fn threads(subject: &Subject) {
                 queue.make_current();
                 let mut y = ctx.full([SMALL], id).unwrap();
                 for _ in 0..50 {
-                    ctx.current_queue()
-                        .launch(mix, Grid::threads([SMALL]), Mix { a: 1, b: id, x: ones, y: &mut y })
-                        .unwrap();
+                    mix(&ctx.current_queue(), 1, id, ones, &mut y);
                 }
                 assert_eq!(ctx.current_queue().read(&y).wait().unwrap(), [id + 50 * (id + 1); SMALL]);
             });

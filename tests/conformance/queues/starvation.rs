@@ -1,6 +1,6 @@
 //! Q16: a queue that never waits starves no other, and the backlog of a context has a limit.
 
-use crate::common::{Case, Subject, case, dump};
+use crate::common::{Case, Subject, case, dump, hold, queues};
 use fencepost::prelude::*;
 use fencepost::{BacklogLimit, ErrorDetail, SimulatorOptions};
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
@@ -26,8 +26,7 @@ const N: usize = 64;
 /// Nothing but the calls of this test plans or submits, so the counts do not depend on time.
 fn arrays(subject: &Subject) {
     let ctx = subject.without_threads();
-    let noise = ctx.queue("noise");
-    let queue = ctx.queue("waits");
+    let [noise, queue] = queues(&ctx, ["noise", "waits"]);
     let count = 250;
     let mut made = Vec::new();
     for at in 0..count {
@@ -149,8 +148,7 @@ fn elsewhere(subject: &Subject) {
     let writer = other.queue("writer");
     subject.spin(&other, &writer, 50);
     writer.fill(&mut x, 7).unwrap();
-    let mut y = ctx.zeros::<u32, 1>([N]).unwrap();
-    let mut z = ctx.zeros::<u32, 1>([N]).unwrap();
+    let [mut y, mut z] = [0; 2].map(|_| ctx.zeros::<u32, 1>([N]).unwrap());
     queue.copy(&x, &mut y).unwrap();
     (0..200).for_each(|at| queue.fill(&mut z, at).unwrap());
     assert_eq!(queue.read(&y).wait().unwrap(), [7; N]);
@@ -160,12 +158,9 @@ fn elsewhere(subject: &Subject) {
 fn held(subject: &Subject) {
     let limit = 100;
     let ctx = limited(subject, BacklogLimit::default().commands(limit));
-    let queue = ctx.queue("held");
-    let other = ctx.queue("other");
-    let gate = ctx.user_event("gate");
-    let mut x = ctx.zeros::<u32, 1>([N]).unwrap();
-    let mut y = ctx.zeros::<u32, 1>([N]).unwrap();
-    queue.wait_for(&gate.event()).unwrap();
+    let [queue, other] = queues(&ctx, ["held", "other"]);
+    let [mut x, mut y] = [0; 2].map(|_| ctx.zeros::<u32, 1>([N]).unwrap());
+    let gate = hold(&queue);
     let mut taken = 0;
     let error = loop {
         match queue.fill(&mut x, taken) {

@@ -1,7 +1,7 @@
 //! Q04, Q07: flushes and waits for all queues of a context, and waits for all contexts of the process.
 
 use crate::common::early_results::{self, RUNS};
-use crate::common::{Case, Subject, case, dump, raw};
+use crate::common::{Case, NO_DEVICE, Subject, assert_error, case, dump, hold, queues, raw};
 use fencepost::prelude::*;
 use fencepost::{AdoptOptions, ErrorDetail, synchronize_all};
 use std::sync::mpsc::channel;
@@ -21,8 +21,7 @@ pub fn cases() -> Vec<Case> {
         case("q07_synchronize_in_a_callback_returns_would_deadlock_at_once", would_deadlock),
         case("q07_synchronize_all_waits_for_every_context", every_context),
         case("q07_synchronize_all_keeps_no_context_alive", weak),
-        case("q07_synchronize_waits_for_the_owner_of_an_adopted_device", owner)
-            .gpu_only("there is no wgpu device"),
+        case("q07_synchronize_waits_for_the_owner_of_an_adopted_device", owner).gpu_only(NO_DEVICE),
         case("q07_synchronizing_an_idle_context_is_no_error", idle),
     ]
 }
@@ -49,9 +48,8 @@ fn together(subject: &Subject) {
 fn all_queues(subject: &Subject) {
     let ctx = subject.ctx();
     let queues = [0, 1, 2].map(|at| ctx.queue(&format!("queue {at}")));
-    let gate = ctx.user_event("gate");
     let mut arrays = [0; 3].map(|_| ctx.zeros([N]).unwrap());
-    queues[1].wait_for(&gate.event()).unwrap();
+    let gate = hold(&queues[1]);
     for (queue, x) in queues.iter().zip(&mut arrays) {
         queue.fill(x, 7_u32).unwrap();
     }
@@ -87,10 +85,9 @@ fn flushes(subject: &Subject) {
 
 fn not_later(subject: &Subject) {
     let (ctx, queue) = subject.with_queue("main");
-    let gate = ctx.user_event("gate");
     let mut x = ctx.full([N], 1_u32).unwrap();
     let all = ctx.synchronize();
-    queue.wait_for(&gate.event()).unwrap();
+    let gate = hold(&queue);
     queue.fill(&mut x, 2).unwrap();
     all.wait().unwrap();
     gate.signal();
@@ -108,12 +105,10 @@ fn kernel_after(subject: &Subject) {
 }
 
 fn gone(subject: &Subject) {
-    let ctx = subject.ctx();
-    let queue = ctx.queue("short-lived");
-    let gate = ctx.user_event("gate");
+    let (ctx, queue) = subject.with_queue("short-lived");
     let mut x = ctx.zeros([N]).unwrap();
     ctx.synchronize().wait().unwrap();
-    queue.wait_for(&gate.event()).unwrap();
+    let gate = hold(&queue);
     queue.fill(&mut x, 3_u32).unwrap();
     let end = queue.marker();
     drop(queue);
@@ -127,15 +122,11 @@ fn gone(subject: &Subject) {
 }
 
 fn errors(subject: &Subject) {
-    let ctx = subject.ctx();
-    let first = ctx.queue("first");
-    let second = ctx.queue("second");
-    let gate = ctx.user_event("gate");
-    let third = ctx.queue("third");
+    let (ctx, [first, second, third]) = subject.with_queues(["first", "second", "third"]);
     for (queue, label) in [(&third, "for the third"), (&first, "for the first")] {
         queue.wait_for(&ctx.user_event(label).event()).unwrap();
     }
-    second.wait_for(&gate.event()).unwrap();
+    let gate = hold(&second);
     second.fill(&mut ctx.zeros::<u32, 1>([N]).unwrap(), 1).unwrap();
     let mut all = ctx.synchronize();
     [&first, &third].iter().for_each(|queue| _ = queue.finish().wait().unwrap_err());
@@ -145,11 +136,7 @@ fn errors(subject: &Subject) {
     );
     assert!(dump::is_held(&ctx, "second"));
     gate.signal();
-    let error = all.wait().unwrap_err();
-    assert!(
-        matches!(error.detail(), ErrorDetail::Abandoned { event } if event == "for the first"),
-        "{error}"
-    );
+    assert_error!(all.wait(), ErrorDetail::Abandoned { event } if event == "for the first");
     assert!(second.marker().is_complete().unwrap());
     first.take_error().unwrap();
     third.take_error().unwrap();
@@ -157,12 +144,8 @@ fn errors(subject: &Subject) {
 }
 
 fn known(subject: &Subject) {
-    let ctx = subject.ctx_with(Policy::Checked);
-    let one = ctx.queue("one");
-    let two = ctx.queue("two");
-    let gone = ctx.queue("gone");
-    let mut x = ctx.zeros([N]).unwrap();
-    let mut y = ctx.zeros([N]).unwrap();
+    let (ctx, [one, two, gone]) = subject.with_queues_under(Policy::Checked, ["one", "two", "gone"]);
+    let [mut x, mut y] = [0; 2].map(|_| ctx.zeros([N]).unwrap());
     one.fill(&mut x, 1_u32).unwrap();
     gone.fill(&mut y, 1_u32).unwrap();
     drop(gone);
@@ -176,20 +159,15 @@ fn known(subject: &Subject) {
 }
 
 fn not_known(subject: &Subject) {
-    let ctx = subject.ctx_with(Policy::Checked);
-    let one = ctx.queue("one");
-    let two = ctx.queue("two");
-    let held = ctx.queue("held");
+    let (ctx, [one, two, held]) = subject.with_queues_under(Policy::Checked, ["one", "two", "held"]);
     let mut x = ctx.zeros([N]).unwrap();
-    let gate = ctx.user_event("gate");
     one.fill(&mut x, 1_u32).unwrap();
-    held.wait_for(&gate.event()).unwrap();
+    let gate = hold(&held);
     held.callback(|| ()).unwrap();
     let mut all = ctx.synchronize();
     dump::until_done(&ctx, "one");
     assert!(all.wait_timeout(Duration::ZERO).unwrap().is_none());
-    let error = two.fill(&mut x, 2).unwrap_err();
-    assert!(matches!(error.detail(), ErrorDetail::Hazard { .. }), "{error}");
+    assert_error!(two.fill(&mut x, 2), ErrorDetail::Hazard { .. });
     gate.signal();
     all.wait().unwrap();
     two.fill(&mut x, 2).unwrap();
@@ -198,10 +176,8 @@ fn not_known(subject: &Subject) {
 fn would_deadlock(subject: &Subject) {
     let ctx = subject.ctx();
     // This queue is made first, so it is polled first; it waits for an event that the callback is about to signal.
-    let held = ctx.queue("held");
-    let queue = ctx.queue("called");
-    let gate = ctx.user_event("gate");
-    held.wait_for(&gate.event()).unwrap();
+    let [held, queue] = queues(&ctx, ["held", "called"]);
+    let gate = hold(&held);
     held.callback(|| ()).unwrap();
     let (own, (sender, receiver)) = (ctx.clone(), channel());
     queue
@@ -224,8 +200,7 @@ fn every_context(subject: &Subject) {
     let contexts = [subject.ctx(), subject.ctx()];
     let gates = contexts.each_ref().map(|ctx| {
         let queue = ctx.queue("held");
-        let gate = ctx.user_event("gate");
-        queue.wait_for(&gate.event()).unwrap();
+        let gate = hold(&queue);
         queue.callback(|| ()).unwrap();
         (queue, gate)
     });
@@ -242,8 +217,7 @@ fn every_context(subject: &Subject) {
 }
 
 fn weak(subject: &Subject) {
-    let ctx = subject.ctx();
-    let other = subject.ctx();
+    let [ctx, other] = [0; 2].map(|_| subject.ctx());
     let watch = ctx.diagnostics().watch();
     synchronize_all().wait().unwrap();
     drop(ctx);
@@ -255,11 +229,9 @@ fn weak(subject: &Subject) {
 
 /// Makes the owner of the device a context without threads: its work is submitted when its flush returns.
 fn owner(subject: &Subject) {
-    let (device, queue) = raw::open(subject);
-    let options = AdoptOptions::default().threads(false);
-    let theirs = Context::adopt(device.clone(), queue.clone(), options).unwrap();
-    let ours = Context::adopt(device, queue, AdoptOptions::default()).unwrap();
-    subject.watch(&ours);
+    let opened = raw::open(subject);
+    let theirs = subject.adopt(opened.clone(), AdoptOptions::default().threads(false));
+    let ours = subject.adopt(opened, AdoptOptions::default());
     let busy = theirs.queue("busy");
     for _ in 0..3 {
         subject.spin(&theirs, &busy, 40);

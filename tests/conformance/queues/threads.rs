@@ -1,7 +1,7 @@
 //! Q14: handles that cross threads, and threads that share queues.
 
-use crate::common::kernels::{Mix, mixed};
-use crate::common::{Case, Subject, case};
+use crate::common::kernels::{Mix, mix, mixed};
+use crate::common::{Case, Subject, case, hold};
 use fencepost::prelude::*;
 use fencepost::{AnyArray, ContextWatch, DynKernel, Error, Kernel, UserEvent};
 use std::thread;
@@ -39,19 +39,16 @@ fn send_and_sync(_: &Subject) {
 
 fn one_queue(subject: &Subject) {
     let (ctx, queue) = subject.with_queue("shared");
-    let mix = ctx.kernel::<Mix>().unwrap();
     let one = ctx.full([N], 1_u32).unwrap();
     let sum = ctx.zeros::<u32, 1>([N]).unwrap();
     let work = |thread: u32| {
         let mut own = ctx.zeros([N]).unwrap();
         let mut expected = 0;
         for turn in 0..100 {
-            let args = Mix { a: 7, b: turn, x: &one, y: &mut own };
-            queue.launch(&mix, Grid::threads([N]), args).unwrap();
+            mix(&queue, 7, turn, &one, &mut own);
             expected = mixed(expected, 7, 1, turn);
             // Addition commutes, so the sum is the same for every order of the threads.
-            let args = Mix { a: 1, b: thread, x: &one, y: &mut sum.clone() };
-            queue.launch(&mix, Grid::threads([N]), args).unwrap();
+            mix(&queue, 1, thread, &one, &mut sum.clone());
             if turn % 25 == 0 {
                 queue.marker().wait().unwrap();
             }
@@ -64,9 +61,8 @@ fn one_queue(subject: &Subject) {
 
 fn many_waiters(subject: &Subject) {
     let (ctx, queue) = subject.with_queue("shared");
-    let gate = ctx.user_event("gate");
     let mut x = ctx.zeros([N]).unwrap();
-    queue.wait_for(&gate.event()).unwrap();
+    let gate = hold(&queue);
     queue.fill(&mut x, 3_u32).unwrap();
     let x = &x;
     let event = queue.marker();

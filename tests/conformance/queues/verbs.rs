@@ -1,10 +1,9 @@
 //! Q09: calls on the context, which take no queue.
 
 use crate::common::kernels::Mix;
-use crate::common::{Case, Subject, case};
+use crate::common::{Case, Subject, assert_error, case, hold};
 use crate::kernels::shaders::LOOKS;
 use fencepost::prelude::*;
-use fencepost::{DynKernel, ErrorDetail, Kernel, Result, region};
 
 pub fn cases() -> Vec<Case> {
     vec![
@@ -94,12 +93,10 @@ fn go_to_current(subject: &Subject) {
 }
 
 fn reads(subject: &Subject) {
-    let ctx = subject.ctx_with(Policy::Unchecked);
-    let queue = ctx.queue("main");
-    let gate = ctx.user_event("gate");
+    let (ctx, [queue]) = subject.with_queues_under(Policy::Unchecked, ["main"]);
     let mut x = ctx.zeros([N]).unwrap();
     queue.make_current();
-    queue.wait_for(&gate.event()).unwrap();
+    let gate = hold(&queue);
     ctx.current_queue().fill(&mut x, 5_u32).unwrap();
     let first = ctx.current_queue().read(&x);
     let second = ctx.current_queue().read_region(&x, region![..]);
@@ -113,9 +110,8 @@ fn reads(subject: &Subject) {
 
 fn marker(subject: &Subject) {
     let (ctx, queue) = subject.with_queue("main");
-    let gate = ctx.user_event("gate");
     ctx.default_queue(); // the default queue is made first, because a new queue comes after the held work
-    queue.wait_for(&gate.event()).unwrap();
+    let gate = hold(&queue);
     queue.callback(|| ()).unwrap();
     assert!(ctx.current_queue().marker().is_complete().unwrap(), "the default queue has no work");
     let held = queue.scope(|| ctx.current_queue().marker());
@@ -125,12 +121,10 @@ fn marker(subject: &Subject) {
 }
 
 fn record_and_wait(subject: &Subject) {
-    let ctx = subject.ctx();
-    let [first, second] = ["first", "second"].map(|label| ctx.queue(label));
+    let (ctx, [first, second]) = subject.with_queues(["first", "second"]);
     let event = ctx.event();
-    let gate = ctx.user_event("gate");
     ctx.default_queue(); // the default queue is made first, because a new queue comes after the held work
-    first.wait_for(&gate.event()).unwrap();
+    let gate = hold(&first);
     first.callback(|| ()).unwrap();
     let no_wait = fencepost::ScopeOptions::default().wait(false);
     first.scope_with(no_wait, || event.record(&ctx.current_queue())).unwrap();
@@ -144,22 +138,16 @@ fn record_and_wait(subject: &Subject) {
 }
 
 fn explicit_wins(subject: &Subject) {
-    let ctx = subject.ctx_with(Policy::Checked);
-    let [a, b, c] = ["a", "b", "c"].map(|label| ctx.queue(label));
+    let (ctx, [a, b, c]) = subject.with_queues_under(Policy::Checked, ["a", "b", "c"]);
     a.scope(|| {
         let mut x = ctx.zeros([N]).unwrap();
         b.fill(&mut x, 1_u32).unwrap();
-        let error = c.fill(&mut x, 2).unwrap_err();
-        assert!(
-            matches!(error.detail(), ErrorDetail::Hazard { earlier, .. } if &*earlier.queue == "b"),
-            "{error}"
-        );
+        assert_error!(c.fill(&mut x, 2), ErrorDetail::Hazard { earlier, .. } if &*earlier.queue == "b");
     });
 }
 
 fn foreign(subject: &Subject) {
-    let ctx = subject.ctx();
-    let other = subject.ctx();
+    let [ctx, other] = [0; 2].map(|_| subject.ctx());
     let bench = Bench::new(subject, &ctx);
     let mut theirs = other.zeros([N]).unwrap();
     // Copies may connect two contexts, so they are left out.
@@ -174,17 +162,13 @@ fn foreign(subject: &Subject) {
         }
     }
     for (name, found) in refused {
-        let error = found.expect_err(name);
-        assert!(matches!(error.detail(), ErrorDetail::ForeignContext { .. }), "{name}: {error}");
+        assert_error!(found, ErrorDetail::ForeignContext { .. }, "{name}");
     }
 }
 
 fn making(subject: &Subject) {
-    let ctx = subject.ctx();
-    let held = ctx.queue("held");
-    let queue = ctx.queue("main");
-    let gate = ctx.user_event("gate");
-    held.wait_for(&gate.event()).unwrap();
+    let (ctx, [held, queue]) = subject.with_queues(["held", "main"]);
+    let gate = hold(&held);
     held.scope(|| {
         let zeros = ctx.zeros::<u32, 1>([N]).unwrap();
         let full = ctx.full([N], 2_u32).unwrap();

@@ -2,10 +2,9 @@
 
 use crate::common::busy::{Setup, Verb, each_returns};
 use crate::common::early_results::{self, RUNS};
-use crate::common::kernels::Mix;
-use crate::common::{Case, Subject, case, dump};
-use fencepost::{CommandQueue, Context, DeviceArray, ErrorDetail, Grid, Pending};
-use std::thread;
+use crate::common::kernels::mix;
+use crate::common::{Case, Subject, assert_error, case, dump, hold};
+use fencepost::{CommandQueue, Context, DeviceArray, ErrorDetail, Pending};
 use std::time::Duration;
 
 pub fn cases() -> Vec<Case> {
@@ -36,24 +35,19 @@ fn polling_ends(subject: &Subject) {
     let mut x = ctx.zeros([N]).unwrap();
     for turn in 0..5_u32 {
         queue.fill(&mut x, turn).unwrap();
-        while !queue.marker().is_complete().unwrap() {
-            thread::yield_now();
-        }
+        dump::until(|| queue.marker().is_complete().unwrap());
         queue.fill(&mut x, turn + 100).unwrap();
         let event = queue.marker();
-        while !event.is_complete().unwrap() {
-            thread::yield_now();
-        }
+        dump::until(|| event.is_complete().unwrap());
         assert_eq!(queue.read(&x).wait().unwrap(), [turn + 100; N]);
     }
 }
 
 fn held_is_false(subject: &Subject) {
     let (ctx, queue) = subject.with_queue("held");
-    let gate = ctx.user_event("gate");
     let mut x = ctx.zeros([N]).unwrap();
     let before = queue.marker();
-    queue.wait_for(&gate.event()).unwrap();
+    let gate = hold(&queue);
     queue.fill(&mut x, 1_u32).unwrap();
     let after = queue.marker();
     for _ in 0..100 {
@@ -62,15 +56,12 @@ fn held_is_false(subject: &Subject) {
     }
     assert!(before.is_complete().unwrap());
     gate.signal();
-    while !queue.marker().is_complete().unwrap() {
-        thread::yield_now();
-    }
+    dump::until(|| queue.marker().is_complete().unwrap());
     assert!(after.is_complete().unwrap() && gate.event().is_complete().unwrap());
 }
 
 fn empty_is_complete(subject: &Subject) {
     let queue = subject.ctx().queue("empty");
-    assert!(queue.marker().is_complete().unwrap());
     assert!(queue.marker().is_complete().unwrap());
     queue.finish().wait().unwrap();
 }
@@ -85,9 +76,8 @@ fn complete_beside_a_kernel(subject: &Subject) {
 }
 
 fn failed_returns_its_error(subject: &Subject) {
-    let (ctx, queue) = subject.with_queue("held");
-    let gate = ctx.user_event("gate");
-    queue.wait_for(&gate.event()).unwrap();
+    let (_ctx, queue) = subject.with_queue("held");
+    let gate = hold(&queue);
     let after = queue.marker();
     drop(gate);
     let error = loop {
@@ -97,15 +87,13 @@ fn failed_returns_its_error(subject: &Subject) {
         }
     };
     assert!(matches!(error.detail(), ErrorDetail::Abandoned { event } if event == "gate"), "{error}");
-    let error = queue.marker().is_complete().unwrap_err();
-    assert!(matches!(error.detail(), ErrorDetail::Abandoned { .. }), "{error}");
+    assert_error!(queue.marker().is_complete(), ErrorDetail::Abandoned { .. });
 }
 
 fn timeout_and_again(subject: &Subject) {
     let (ctx, queue) = subject.with_queue("held");
-    let gate = ctx.user_event("gate");
     let mut x = ctx.zeros([N]).unwrap();
-    queue.wait_for(&gate.event()).unwrap();
+    let gate = hold(&queue);
     queue.fill(&mut x, 6_u32).unwrap();
     let mut read = queue.read(&x);
     let mut finished = queue.finish();
@@ -159,8 +147,7 @@ const WAITS: &[Verb<Waited>] = &[
 
 fn timeout_when_busy(subject: &Subject) {
     let make = || {
-        let ctx = subject.ctx();
-        let busy = ctx.queue("busy");
+        let (ctx, busy) = subject.with_queue("busy");
         let x = ctx.zeros([N]).unwrap();
         let things = Waited { queue: busy.clone(), x, late: None, early: false };
         Setup { ctx, busy, things }
@@ -215,13 +202,10 @@ fn each_turn(subject: &Subject) {
     let (ctx, queue) = subject.with_queue("main");
     let event = ctx.event();
     assert!(queue.marker().is_complete().unwrap() && event.is_complete().unwrap());
-    let mix = ctx.kernel::<Mix>().unwrap();
-    let zero = ctx.zeros([N]).unwrap();
-    let mut x = ctx.zeros([N]).unwrap();
+    let [zero, mut x] = [0; 2].map(|_| ctx.zeros([N]).unwrap());
     for _ in 0..5 {
-        let gate = ctx.user_event("gate");
-        queue.wait_for(&gate.event()).unwrap();
-        queue.launch(&mix, Grid::threads([N]), Mix { a: 1, b: 1, x: &zero, y: &mut x }).unwrap();
+        let gate = hold(&queue);
+        mix(&queue, 1, 1, &zero, &mut x);
         event.record(&queue).unwrap();
         assert!(!queue.marker().is_complete().unwrap() && !event.is_complete().unwrap());
         gate.signal();

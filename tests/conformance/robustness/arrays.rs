@@ -1,8 +1,8 @@
 //! R01: mistakes with arrays and transfers.
 
-use super::table::{Bench, Mistake, check};
+use super::table::{Bench, Mistake, check, mistakes};
 use crate::common::{Case, Subject, case};
-use fencepost::{Download, ErrorDetail, HostArray, Policy, Shape, Upload, region};
+use fencepost::{Download, HostArray, Policy, Result, Shape, Upload, region};
 
 pub fn cases() -> Vec<Case> {
     vec![
@@ -13,218 +13,114 @@ pub fn cases() -> Vec<Case> {
     ]
 }
 
-const fn shape(kind: &ErrorDetail) -> bool {
-    matches!(kind, ErrorDetail::Shape { .. })
-}
-
-const fn range(kind: &ErrorDetail) -> bool {
-    matches!(kind, ErrorDetail::Range { .. })
-}
-
-const fn padding(kind: &ErrorDetail) -> bool {
-    matches!(kind, ErrorDetail::Padding { .. })
-}
-
-const SHAPES: &[Mistake] = &[
-    (
-        "no element of an array without dimensions",
-        |b| b.ctx.zeros::<f32, 0>([])?.slice(0..0).map(|_| ()),
-        range,
-    ),
-    (
-        "a second element of an array without dimensions",
-        |b| b.ctx.zeros::<f32, 0>([])?.slice(0..2).map(|_| ()),
-        range,
-    ),
-    ("upload of too much", |b| b.queue.upload(&[0.0; 65], &mut b.y.clone()), shape),
-    ("upload of too little", |b| b.queue.upload(&[0.0; 63], &mut b.y.clone()), shape),
-    ("upload of nothing", |b| b.queue.upload(&[], &mut b.y.clone()), shape),
-    (
-        "upload of another pinned length",
-        |b| b.queue.upload(&b.ctx.pinned::<f32, Upload, 1>([63])?, &mut b.y.clone()),
-        shape,
-    ),
-    (
-        "upload of a slice past the end",
-        |b| b.queue.upload(&b.upload.slice(60..70)?, &mut b.y.slice(0..10)?),
-        range,
-    ),
-    (
-        "upload of a slice of another length",
-        |b| b.queue.upload(&b.upload.slice(0..9)?, &mut b.y.slice(0..10)?),
-        shape,
-    ),
-    (
-        "upload of a slice that runs backwards",
-        #[allow(clippy::reversed_empty_ranges, reason = "the mistake")]
-        |b| b.queue.upload(&b.upload.slice(9..4)?, &mut b.y.slice(0..5)?),
-        range,
-    ),
-    (
-        "download to another length",
-        |b| {
-            let mut host: HostArray<f32, Download> = b.ctx.pinned([65])?;
-            b.queue.download(&b.x, &mut host)
-        },
-        shape,
-    ),
-    ("read into a longer slice", |b| b.queue.read_into(&b.x, &mut [0.0; 65]), shape),
-    ("read into a shorter slice", |b| b.queue.read_into(&b.x, &mut []), shape),
-    ("copy to another shape", |b| b.queue.copy(&b.x.slice(0..32)?, &mut b.y.clone()), shape),
-    (
-        "copy to a transposed shape",
-        |b| b.queue.copy(&b.x.reshape([4, 16])?, &mut b.y.reshape([16, 4])?),
-        shape,
-    ),
-    ("slice past the end", |b| b.x.slice(60..65).map(|_| ()), range),
-    ("slice far past the end", |b| b.x.slice(usize::MAX - 1..usize::MAX).map(|_| ()), range),
-    (
-        "slice that runs backwards",
-        #[allow(clippy::reversed_empty_ranges, reason = "the mistake")]
-        |b| b.x.slice(10..5).map(|_| ()),
-        range,
-    ),
-    ("slice of a slice past its end", |b| b.x.slice(0..8)?.slice(4..9).map(|_| ()), range),
-    ("slice past the rows", |b| b.x.reshape([4, 16])?.slice(0..5).map(|_| ()), range),
-    ("reshape to more", |b| b.x.reshape([8, 9]).map(|_| ()), shape),
-    ("reshape to a number that wraps", |b| b.x.reshape([usize::MAX, usize::MAX]).map(|_| ()), shape),
-    (
-        "array taken as another type",
-        |b| b.x.any().typed::<u32, 1>().map(|_| ()),
-        |kind| matches!(kind, ErrorDetail::Type { found, asked } if found == "f32" && asked == "u32"),
-    ),
-    (
-        "region of too many axes",
-        |b| b.queue.read_region(&b.x, region![0, 0]).wait().map(|_| ()),
-        |kind| matches!(kind, ErrorDetail::RegionAxes { .. }),
-    ),
-    (
-        "region past the end",
-        |b| b.queue.upload_region(&[0.0], &mut b.y.clone(), region![64]),
-        |kind| matches!(kind, ErrorDetail::RegionIndex { index: 64, len: 64, .. }),
-    ),
-    (
-        "region without elements",
-        |b| b.queue.copy_region(&b.x, region![9..9], &mut b.y.clone(), region![9..9]),
-        |kind| matches!(kind, ErrorDetail::RegionRange { .. }),
-    ),
-    (
-        "region that runs backwards",
-        |b| b.queue.copy_region(&b.x, region![0..9; -1], &mut b.y.clone(), region![0..9]),
-        |kind| matches!(kind, ErrorDetail::RegionRange { .. }),
-    ),
-    (
-        "regions of two shapes",
-        |b| b.queue.copy_region(&b.x, region![0..9], &mut b.y.clone(), region![]),
-        shape,
-    ),
-    (
-        "upload to a larger region",
-        |b| b.queue.upload_region(&[0.0; 8], &mut b.y.clone(), region![..; 2]),
-        shape,
-    ),
-    ("array padded to less", |b| b.ctx.zeros::<f32, 2>(Shape::padded([4, 4], [4, 3])).map(|_| ()), padding),
-    (
-        "padded array in another shape",
-        |b| b.ctx.zeros::<f32, 1>(Shape::padded([4], [8]))?.reshape([2, 2]).map(|_| ()),
-        padding,
-    ),
-    (
-        "array taken with more dimensions",
-        |b| b.x.any().typed::<f32, 2>().map(|_| ()),
-        |kind| matches!(kind, ErrorDetail::Rank { .. }),
-    ),
+const SHAPES: &[Mistake] = mistakes![
+    "no element of an array without dimensions": |b| b.ctx.zeros::<f32, 0>([])?.slice(0..0) => Range { .. },
+    "a second element of an array without dimensions":
+        |b| b.ctx.zeros::<f32, 0>([])?.slice(0..2) => Range { .. },
+    "upload of too much": |b| b.queue.upload(&[0.0; 65], &mut b.y.clone()) => Shape { .. },
+    "upload of too little": |b| b.queue.upload(&[0.0; 63], &mut b.y.clone()) => Shape { .. },
+    "upload of nothing": |b| b.queue.upload(&[], &mut b.y.clone()) => Shape { .. },
+    "upload of another pinned length":
+        |b| b.queue.upload(&b.ctx.pinned::<f32, Upload, 1>([63])?, &mut b.y.clone()) => Shape { .. },
+    "upload of a slice past the end":
+        |b| b.queue.upload(&b.upload.slice(60..70)?, &mut b.y.slice(0..10)?) => Range { .. },
+    "upload of a slice of another length":
+        |b| b.queue.upload(&b.upload.slice(0..9)?, &mut b.y.slice(0..10)?) => Shape { .. },
+    "upload of a slice that runs backwards":
+        |b| b.queue.upload(&b.upload.slice(9..4)?, &mut b.y.slice(0..5)?) => Range { .. },
+    "download to another length": |b| {
+        let mut host: HostArray<f32, Download> = b.ctx.pinned([65])?;
+        b.queue.download(&b.x, &mut host)
+    } => Shape { .. },
+    "read into a longer slice": |b| b.queue.read_into(&b.x, &mut [0.0; 65]) => Shape { .. },
+    "read into a shorter slice": |b| b.queue.read_into(&b.x, &mut []) => Shape { .. },
+    "copy to another shape": |b| b.queue.copy(&b.x.slice(0..32)?, &mut b.y.clone()) => Shape { .. },
+    "copy to a transposed shape":
+        |b| b.queue.copy(&b.x.reshape([4, 16])?, &mut b.y.reshape([16, 4])?) => Shape { .. },
+    "slice past the end": |b| b.x.slice(60..65) => Range { .. },
+    "slice far past the end": |b| b.x.slice(usize::MAX - 1..usize::MAX) => Range { .. },
+    "slice that runs backwards": |b| b.x.slice(10..5) => Range { .. },
+    "slice of a slice past its end": |b| b.x.slice(0..8)?.slice(4..9) => Range { .. },
+    "slice past the rows": |b| b.x.reshape([4, 16])?.slice(0..5) => Range { .. },
+    "reshape to more": |b| b.x.reshape([8, 9]) => Shape { .. },
+    "reshape to a number that wraps": |b| b.x.reshape([usize::MAX, usize::MAX]) => Shape { .. },
+    "array taken as another type":
+        |b| b.x.any().typed::<u32, 1>() => Type { found, asked } if found == "f32" && asked == "u32",
+    "region of too many axes": |b| b.queue.read_region(&b.x, region![0, 0]).wait() => RegionAxes { .. },
+    "region past the end":
+        |b| b.queue.upload_region(&[0.0], &mut b.y.clone(), region![64])
+        => RegionIndex { index: 64, len: 64, .. },
+    "region without elements":
+        |b| b.queue.copy_region(&b.x, region![9..9], &mut b.y.clone(), region![9..9]) => RegionRange { .. },
+    "region that runs backwards":
+        |b| b.queue.copy_region(&b.x, region![0..9; -1], &mut b.y.clone(), region![0..9])
+        => RegionRange { .. },
+    "regions of two shapes":
+        |b| b.queue.copy_region(&b.x, region![0..9], &mut b.y.clone(), region![]) => Shape { .. },
+    "upload to a larger region":
+        |b| b.queue.upload_region(&[0.0; 8], &mut b.y.clone(), region![..; 2]) => Shape { .. },
+    "array padded to less": |b| b.ctx.zeros::<f32, 2>(Shape::padded([4, 4], [4, 3])) => Padding { .. },
+    "padded array in another shape":
+        |b| b.ctx.zeros::<f32, 1>(Shape::padded([4], [8]))?.reshape([2, 2]) => Padding { .. },
+    "array taken with more dimensions": |b| b.x.any().typed::<f32, 2>() => Rank { .. },
 ];
 
-const fn too_large(kind: &ErrorDetail) -> bool {
-    matches!(kind, ErrorDetail::TooLarge { .. })
-}
-
-const fn uncountable(kind: &ErrorDetail) -> bool {
-    matches!(kind, ErrorDetail::Uncountable { .. })
-}
-
-const MEMORY: &[Mistake] = &[
-    ("array of too many bytes", |b| b.ctx.zeros::<f32, 1>([1 << 40]).map(|_| ()), too_large),
-    (
-        "array whose bytes cannot be counted",
-        |b| b.queue.empty::<f32, 1>([usize::MAX / 2]).map(|_| ()),
-        uncountable,
-    ),
-    (
-        "shape whose elements cannot be counted",
-        |b| b.ctx.full([usize::MAX; 3], 1_u32).map(|_| ()),
-        uncountable,
-    ),
-    ("pinned array of too many bytes", |b| b.ctx.pinned::<f32, Upload, 1>([1 << 40]).map(|_| ()), too_large),
-    (
-        "pinned array whose bytes cannot be counted",
-        |b| b.ctx.pinned::<f32, Download, 2>([usize::MAX, 2]).map(|_| ()),
-        uncountable,
-    ),
-    (
-        "copy to half a word",
-        |b| {
-            let halves = b.ctx.zeros::<half::f16, 1>([8])?;
-            b.queue.copy(&halves.slice(2..4)?, &mut halves.slice(5..7)?)
-        },
-        |kind| matches!(kind, ErrorDetail::Alignment { needed: 4, .. }),
-    ),
-    (
-        "fill of half a word",
-        |b| b.queue.fill(&mut b.ctx.zeros::<half::f16, 1>([8])?.slice(0..3)?, half::f16::ONE),
-        |kind| matches!(kind, ErrorDetail::Alignment { needed: 4, .. }),
-    ),
-    (
-        "read of half a word",
-        |b| b.queue.read(&b.ctx.zeros::<half::f16, 1>([8])?.slice(1..2)?).wait().map(|_| ()),
-        |kind| matches!(kind, ErrorDetail::Alignment { needed: 4, .. }),
-    ),
-    (
-        "pinned array in use by the device",
-        |b| {
-            let gate = b.ctx.user_event("gate");
-            let queue = b.ctx.queue("held");
-            let mut host: HostArray<f32, Download> = b.ctx.pinned([64])?;
-            queue.wait_for(&gate.event())?;
-            queue.download(&b.x, &mut host)?;
-            let found = host.try_read(|_| ());
-            gate.signal();
-            queue.finish().wait()?;
-            found
-        },
-        |kind| matches!(kind, ErrorDetail::Busy { .. }),
-    ),
+const MEMORY: &[Mistake] = mistakes![
+    "array of too many bytes": |b| b.ctx.zeros::<f32, 1>([1 << 40]) => TooLarge { .. },
+    "array whose bytes cannot be counted":
+        |b| b.queue.empty::<f32, 1>([usize::MAX / 2]) => Uncountable { .. },
+    "shape whose elements cannot be counted": |b| b.ctx.full([usize::MAX; 3], 1_u32) => Uncountable { .. },
+    "pinned array of too many bytes": |b| b.ctx.pinned::<f32, Upload, 1>([1 << 40]) => TooLarge { .. },
+    "pinned array whose bytes cannot be counted":
+        |b| b.ctx.pinned::<f32, Download, 2>([usize::MAX, 2]) => Uncountable { .. },
+    "copy to half a word": |b| {
+        let halves = b.ctx.zeros::<half::f16, 1>([8])?;
+        b.queue.copy(&halves.slice(2..4)?, &mut halves.slice(5..7)?)
+    } => Alignment { needed: 4, .. },
+    "fill of half a word":
+        |b| b.queue.fill(&mut b.ctx.zeros::<half::f16, 1>([8])?.slice(0..3)?, half::f16::ONE)
+        => Alignment { needed: 4, .. },
+    "read of half a word":
+        |b| b.queue.read(&b.ctx.zeros::<half::f16, 1>([8])?.slice(1..2)?).wait()
+        => Alignment { needed: 4, .. },
+    "pinned array in use by the device": |b| {
+        let gate = b.ctx.user_event("gate");
+        let queue = b.ctx.queue("held");
+        let mut host: HostArray<f32, Download> = b.ctx.pinned([64])?;
+        queue.wait_for(&gate.event())?;
+        queue.download(&b.x, &mut host)?;
+        let found = host.try_read(|_| ());
+        gate.signal();
+        queue.finish().wait()?;
+        found
+    } => Busy { .. },
 ];
-
-const fn mapped(kind: &ErrorDetail) -> bool {
-    matches!(kind, ErrorDetail::Mapped { .. })
-}
 
 /// Makes a call while `x` is mapped, and returns its result.
-macro_rules! while_mapped {
-    ($b:ident, $call:expr) => {
-        |$b: &Bench| {
-            let map = $b.x.map_write().wait()?;
-            let found = $call;
-            drop(map);
-            found
-        }
-    };
+fn while_mapped<T>(b: &Bench, call: impl FnOnce() -> Result<T>) -> Result<T> {
+    let map = b.x.map_write().wait()?;
+    let found = call();
+    drop(map);
+    found
 }
 
-const MAPS: &[Mistake] = &[
-    ("fill while mapped", while_mapped!(b, b.queue.fill(&mut b.x.clone(), 1.0)), mapped),
-    ("upload while mapped", while_mapped!(b, b.queue.upload(&[1.0; 64], &mut b.x.clone())), mapped),
-    ("pinned upload while mapped", while_mapped!(b, b.queue.upload(&b.upload, &mut b.x.clone())), mapped),
-    ("copy from the array while mapped", while_mapped!(b, b.queue.copy(&b.x, &mut b.y.clone())), mapped),
-    ("copy to the array while mapped", while_mapped!(b, b.queue.copy(&b.y, &mut b.x.clone())), mapped),
-    ("copy within the array while mapped", while_mapped!(b, b.queue.copy(&b.x, &mut b.x.clone())), mapped),
-    ("read while mapped", while_mapped!(b, b.queue.read(&b.x).wait().map(|_| ())), mapped),
-    ("map to read while mapped", while_mapped!(b, b.x.map_read().wait().map(|_| ())), mapped),
-    ("map to write while mapped", while_mapped!(b, b.x.map_write().wait().map(|_| ())), mapped),
-    ("future map while mapped", while_mapped!(b, pollster::block_on(b.x.map_read()).map(|_| ())), mapped),
-    ("map of a part while mapped", while_mapped!(b, b.x.slice(8..9)?.map_read().wait().map(|_| ())), mapped),
+const MAPS: &[Mistake] = mistakes![
+    "fill while mapped": |b| while_mapped(b, || b.queue.fill(&mut b.x.clone(), 1.0)) => Mapped { .. },
+    "upload while mapped":
+        |b| while_mapped(b, || b.queue.upload(&[1.0; 64], &mut b.x.clone())) => Mapped { .. },
+    "pinned upload while mapped":
+        |b| while_mapped(b, || b.queue.upload(&b.upload, &mut b.x.clone())) => Mapped { .. },
+    "copy from the array while mapped":
+        |b| while_mapped(b, || b.queue.copy(&b.x, &mut b.y.clone())) => Mapped { .. },
+    "copy to the array while mapped":
+        |b| while_mapped(b, || b.queue.copy(&b.y, &mut b.x.clone())) => Mapped { .. },
+    "copy within the array while mapped":
+        |b| while_mapped(b, || b.queue.copy(&b.x, &mut b.x.clone())) => Mapped { .. },
+    "read while mapped": |b| while_mapped(b, || b.queue.read(&b.x).wait()) => Mapped { .. },
+    "map to read while mapped": |b| while_mapped(b, || b.x.map_read().wait()) => Mapped { .. },
+    "map to write while mapped": |b| while_mapped(b, || b.x.map_write().wait()) => Mapped { .. },
+    "future map while mapped": |b| while_mapped(b, || pollster::block_on(b.x.map_read())) => Mapped { .. },
+    "map of a part while mapped": |b| while_mapped(b, || b.x.slice(8..9)?.map_read().wait()) => Mapped { .. },
 ];
 
 fn without_elements(s: &Subject) {

@@ -38,9 +38,7 @@ fn around(ctx: &Context) -> DeviceArray<u32> {
 fn astray(s: &Subject) {
     let (ctx, queue) = s.with_queue("q");
     let kernel = ctx.kernel_from(ASTRAY, "astray").unwrap();
-    let before = around(&ctx);
-    let whole = around(&ctx);
-    let after = around(&ctx);
+    let [before, whole, after] = [0; 3].map(|_| around(&ctx));
     let mut own = whole.slice(1024..2048).unwrap();
     for stride in [1, 17, 1024, 1 << 20, 0x4000_0001, u32::MAX] {
         let mut seen = ctx.zeros::<u32, 1>([4096]).unwrap();

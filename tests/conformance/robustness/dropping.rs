@@ -1,6 +1,6 @@
 //! R01: handles that are dropped in every order.
 
-use crate::common::{Case, Subject, case};
+use crate::common::{Case, Subject, assert_error, case, dump, hold, queues};
 use crate::kernels::shaders::saxpy;
 use fencepost::{Context, ContextWatch, Download, ErrorDetail, Grid, HostArray, Upload, args};
 use std::any::Any;
@@ -36,8 +36,7 @@ fn plain(thing: impl Any) -> Thing {
 
 /// Returns one handle of each kind, all in use, and the pinned array to which the last command downloads.
 fn things(s: &Subject, ctx: &Context) -> (Vec<Thing>, HostArray<f32, Download>) {
-    let queue = ctx.queue("q");
-    let other = ctx.queue("other");
+    let [queue, other] = queues(ctx, ["q", "other"]);
     let kernel = saxpy(s, ctx);
     let x = ctx.full([64], 1.0_f32).unwrap();
     let mut y = ctx.full([64], 9.0).unwrap();
@@ -89,16 +88,13 @@ fn any_order(s: &Subject) {
 
 /// Waits until a context is gone, because its threads may hold it last.
 fn ends(watch: &ContextWatch) {
-    while watch.state_dump().is_some() {
-        std::thread::yield_now();
-    }
+    dump::until(|| watch.state_dump().is_none());
 }
 
 fn while_held(s: &Subject) {
     for keep_queue in [true, false] {
         let (ctx, queue) = s.with_queue("q");
-        let gate = ctx.user_event("gate");
-        queue.wait_for(&gate.event()).unwrap();
+        let gate = hold(&queue);
         let x = queue.full([64], 1_u32).unwrap();
         let read = queue.read(&x);
         drop((x, ctx));
@@ -117,14 +113,12 @@ fn never_signalled(s: &Subject) {
         let ctx = s.ctx();
         let watch = ctx.diagnostics().watch();
         let queue = ctx.queue("q");
-        let gate = ctx.user_event("gate");
-        queue.wait_for(&gate.event()).unwrap();
+        let gate = hold(&queue);
         let read = queue.read(&queue.full([64], 1_u32).unwrap());
         let read = keep_read.then_some(read);
         drop((gate, queue, ctx));
         if let Some(read) = read {
-            let error = read.wait().unwrap_err();
-            assert!(matches!(error.detail(), ErrorDetail::Abandoned { event } if event == "gate"), "{error}");
+            assert_error!(read.wait(), ErrorDetail::Abandoned { event } if event == "gate");
         }
         ends(&watch);
     }

@@ -1,6 +1,6 @@
 //! R01: mistakes with objects of another context.
 
-use crate::common::{Case, Subject, case};
+use crate::common::{Case, Subject, assert_error, case};
 use crate::kernels::shaders::saxpy;
 use fencepost::{Context, Download, ErrorDetail, Grid, HostArray, Result, Upload, args};
 
@@ -9,11 +9,9 @@ pub fn cases() -> Vec<Case> {
 }
 
 fn every_verb(s: &Subject) {
-    let ctx = s.ctx();
-    let other = s.ctx();
+    let [ctx, other] = [0; 2].map(|_| s.ctx());
     for (name, found) in all(s, &ctx, &other) {
-        let error = found.expect_err(name);
-        assert!(matches!(error.detail(), ErrorDetail::ForeignContext { .. }), "{name}: {error}");
+        assert_error!(found, ErrorDetail::ForeignContext { .. }, "{name}");
     }
     let queue = ctx.queue("q");
     assert!(queue.take_error().is_none());
@@ -24,8 +22,7 @@ fn all(s: &Subject, ctx: &Context, other: &Context) -> Vec<(&'static str, Result
     let queue = ctx.queue("q");
     let kernel = saxpy(s, ctx);
     let their_kernel = saxpy(s, other);
-    let x = ctx.zeros([64]).unwrap();
-    let y = ctx.zeros([64]).unwrap();
+    let [x, y] = [0; 2].map(|_| ctx.zeros([64]).unwrap());
     let theirs = other.zeros::<f32, 1>([64]).unwrap();
     let groups = other.full([3], 1_u32).unwrap();
     let source: HostArray<f32, Upload> = other.pinned([64]).unwrap();

@@ -1,6 +1,6 @@
 //! R01: mistakes with launches.
 
-use super::table::{Bench, Mistake, check};
+use super::table::{Bench, Mistake, check, mistakes};
 use crate::common::{Case, Subject, case};
 use crate::kernels::shaders::NOTHING;
 use fencepost::{DeviceArray, ErrorDetail, Grid, Policy, Result, args};
@@ -29,96 +29,52 @@ fn over(b: &Bench, grid: Grid<'_>) -> Result<()> {
     b.queue.launch_dyn(&b.saxpy, grid, args![1.0_f32, &b.x, &mut b.y.clone()])
 }
 
-const fn aliased(kind: &ErrorDetail) -> bool {
-    matches!(kind, ErrorDetail::Aliased { .. })
-}
-
-const fn kernel(kind: &ErrorDetail) -> bool {
-    matches!(kind, ErrorDetail::Kernel(_))
-}
-
-const fn too_large(kind: &ErrorDetail) -> bool {
-    matches!(kind, ErrorDetail::GridTooLarge { .. })
-}
-
-const fn range(kind: &ErrorDetail) -> bool {
-    matches!(kind, ErrorDetail::Range { .. })
-}
-
-const LAUNCHES: &[Mistake] = &[
-    ("one array read and written", |b| saxpy(b, &b.x, &b.x), aliased),
-    ("one array written twice", |b| looks(b, &b.whole, &b.whole), aliased),
-    ("a part of the written array", |b| saxpy(b, &b.x.slice(0..32)?, &b.x), aliased),
-    (
-        "arguments by name and by position",
-        |b| {
-            let mut arguments = args![a = 1.0_f32, x = &b.x];
-            arguments[1].0 = None;
-            b.queue.launch_dyn(&b.saxpy, Grid::threads([64]), arguments)
-        },
-        kernel,
-    ),
-    (
-        "an argument twice",
-        |b| b.queue.launch_dyn(&b.saxpy, Grid::threads([1]), args![x = &b.x, x = &b.x]),
-        kernel,
-    ),
-    (
-        "an argument of another name",
-        |b| b.queue.launch_dyn(&b.saxpy, Grid::threads([1]), args![q = &b.x]),
-        kernel,
-    ),
-    ("no arguments", |b| b.queue.launch_dyn(&b.saxpy, Grid::threads([1]), args![]), kernel),
-    (
-        "too many arguments",
-        |b| b.queue.launch_dyn(&b.saxpy, Grid::threads([1]), args![1.0_f32, &b.x, &mut b.y.clone(), 3_u32]),
-        kernel,
-    ),
-    (
-        "an array of another type",
-        |b| b.queue.launch_dyn(&b.saxpy, Grid::threads([1]), args![1.0_f32, &b.whole, &mut b.y.clone()]),
-        kernel,
-    ),
-    (
-        "an array to be read where one is written",
-        |b| b.queue.launch_dyn(&b.saxpy, Grid::threads([1]), args![1.0_f32, &b.x, &b.y]),
-        kernel,
-    ),
-    (
-        "a value where an array belongs",
-        |b| b.queue.launch_dyn(&b.saxpy, Grid::threads([1]), args![1.0_f32, 2.0_f32, &mut b.y.clone()]),
-        kernel,
-    ),
-    ("too many groups", |b| over(b, Grid::groups([1 << 20])), too_large),
-    ("groups that wrap", |b| over(b, Grid::groups([(1_usize << 32) + 1])), too_large),
-    ("too many threads", |b| over(b, Grid::threads([usize::MAX, 1, 1])), too_large),
-    ("too many in the third dimension", |b| over(b, Grid::threads([1, 1, 1 << 20])), too_large),
-    ("a grid past its array", |b| over(b, Grid::indirect(&b.whole, 62)), range),
-    ("a grid far past its array", |b| over(b, Grid::indirect(&b.whole, usize::MAX)), range),
-    ("a grid in an array that is too short", |b| over(b, Grid::indirect(&b.whole.slice(0..2)?, 0)), range),
-    ("a binding that is too small", binding_too_small, |kind| {
-        matches!(kind, ErrorDetail::BindingTooSmall { needed: 400, .. })
-    }),
-    (
-        "a mapped argument",
-        |b| {
-            let map = b.x.map_read().wait()?;
-            let found = saxpy(b, &b.x, &b.y);
-            drop(map);
-            found
-        },
-        |kind| matches!(kind, ErrorDetail::Mapped { .. }),
-    ),
-    (
-        "a mapped grid",
-        |b| {
-            let map = b.whole.map_read().wait()?;
-            let found = over(b, Grid::indirect(&b.whole, 0));
-            drop(map);
-            found
-        },
-        |kind| matches!(kind, ErrorDetail::Mapped { .. }),
-    ),
+const LAUNCHES: &[Mistake] = mistakes![
+    "one array read and written": |b| saxpy(b, &b.x, &b.x) => Aliased { .. },
+    "one array written twice": |b| looks(b, &b.whole, &b.whole) => Aliased { .. },
+    "a part of the written array": |b| saxpy(b, &b.x.slice(0..32)?, &b.x) => Aliased { .. },
+    "arguments by name and by position": |b| {
+        let mut arguments = args![a = 1.0_f32, x = &b.x];
+        arguments[1].0 = None;
+        b.queue.launch_dyn(&b.saxpy, Grid::threads([64]), arguments)
+    } => Kernel(_),
+    "an argument twice":
+        |b| b.queue.launch_dyn(&b.saxpy, Grid::threads([1]), args![x = &b.x, x = &b.x]) => Kernel(_),
+    "an argument of another name":
+        |b| b.queue.launch_dyn(&b.saxpy, Grid::threads([1]), args![q = &b.x]) => Kernel(_),
+    "no arguments": |b| b.queue.launch_dyn(&b.saxpy, Grid::threads([1]), args![]) => Kernel(_),
+    "too many arguments":
+        |b| b.queue.launch_dyn(&b.saxpy, Grid::threads([1]), args![1.0_f32, &b.x, &mut b.y.clone(), 3_u32])
+        => Kernel(_),
+    "an array of another type":
+        |b| b.queue.launch_dyn(&b.saxpy, Grid::threads([1]), args![1.0_f32, &b.whole, &mut b.y.clone()])
+        => Kernel(_),
+    "an array to be read where one is written":
+        |b| b.queue.launch_dyn(&b.saxpy, Grid::threads([1]), args![1.0_f32, &b.x, &b.y]) => Kernel(_),
+    "a value where an array belongs":
+        |b| b.queue.launch_dyn(&b.saxpy, Grid::threads([1]), args![1.0_f32, 2.0_f32, &mut b.y.clone()])
+        => Kernel(_),
+    "too many groups": |b| over(b, Grid::groups([1 << 20])) => GridTooLarge { .. },
+    "groups that wrap": |b| over(b, Grid::groups([(1_usize << 32) + 1])) => GridTooLarge { .. },
+    "too many threads": |b| over(b, Grid::threads([usize::MAX, 1, 1])) => GridTooLarge { .. },
+    "too many in the third dimension": |b| over(b, Grid::threads([1, 1, 1 << 20])) => GridTooLarge { .. },
+    "a grid past its array": |b| over(b, Grid::indirect(&b.whole, 62)) => Range { .. },
+    "a grid far past its array": |b| over(b, Grid::indirect(&b.whole, usize::MAX)) => Range { .. },
+    "a grid in an array that is too short":
+        |b| over(b, Grid::indirect(&b.whole.slice(0..2)?, 0)) => Range { .. },
+    "a binding that is too small": |b| binding_too_small(b) => BindingTooSmall { needed: 400, .. },
+    "a mapped argument": |b| {
+        let map = b.x.map_read().wait()?;
+        let found = saxpy(b, &b.x, &b.y);
+        drop(map);
+        found
+    } => Mapped { .. },
+    "a mapped grid": |b| {
+        let map = b.whole.map_read().wait()?;
+        let found = over(b, Grid::indirect(&b.whole, 0));
+        drop(map);
+        found
+    } => Mapped { .. },
 ];
 
 fn binding_too_small(b: &Bench) -> Result<()> {

@@ -1,9 +1,8 @@
 //! R02: on the CPU recorder, each forgotten wait shows with some seed.
 
 use crate::common::kernels::Mix;
-use crate::common::{Case, Subject, case};
+use crate::common::{Case, Subject, case, queues};
 use fencepost::prelude::*;
-use fencepost::{Element, HostArray, SimulatorOptions, Upload, region};
 
 pub fn cases() -> Vec<Case> {
     const OPTIONS: &str = "only the CPU recorder runs unordered commands in an order that a seed chooses";
@@ -72,8 +71,7 @@ impl Bench {
     fn new(seed: u64, threads: bool, flushes: bool) -> Self {
         let options = SimulatorOptions::default().seed(seed).threads(threads);
         let ctx = Context::simulated(options.policy(Policy::Unchecked));
-        let writes = ctx.queue("writes");
-        let reads = ctx.queue("reads");
+        let [writes, reads] = queues(&ctx, ["writes", "reads"]);
         Self { ctx, writes, reads, flushes }
     }
 

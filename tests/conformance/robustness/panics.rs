@@ -2,7 +2,7 @@
 //! threads, and short-lived queues.
 
 use crate::common::full::full;
-use crate::common::{Case, Subject, case};
+use crate::common::{Case, Subject, case, hold};
 use fencepost::prelude::*;
 use fencepost::{ErrorDetail, HostBuffer};
 use std::pin::Pin;
@@ -51,8 +51,7 @@ impl Wake for Bomb {
 
 fn destructor(subject: &Subject) {
     let (ctx, queue) = subject.with_queue("failing");
-    let gate = ctx.user_event("gate");
-    queue.wait_for(&gate.event()).unwrap();
+    let gate = hold(&queue);
     let bomb = Bomb;
     queue.callback(move || drop(bomb)).unwrap();
     let done = queue.finish();
@@ -64,8 +63,7 @@ fn destructor(subject: &Subject) {
 
 fn waker(subject: &Subject) {
     let (ctx, queue) = subject.with_queue("awaited");
-    let gate = ctx.user_event("gate");
-    queue.wait_for(&gate.event()).unwrap();
+    let gate = hold(&queue);
     let mut x = ctx.zeros([4]).unwrap();
     queue.fill(&mut x, 1_u32).unwrap();
     let mut done = queue.finish();

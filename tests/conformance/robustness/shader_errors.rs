@@ -1,7 +1,7 @@
 //! R01: mistakes in kernels.
 
-use super::table::{Bench, Mistake, check};
-use crate::common::{Case, Subject, case};
+use super::table::{Bench, Mistake, check, mistakes};
+use crate::common::{Case, Subject, assert_error, case};
 use crate::kernels::shaders::NOTHING;
 use fencepost::{ErrorDetail, Policy, Result};
 use std::sync::Arc;
@@ -17,7 +17,7 @@ pub fn cases() -> Vec<Case> {
 
 /// Compiles a text.
 fn compile(b: &Bench, wgsl: &str, entry: &str, overrides: &[(&str, f64)]) -> Result<()> {
-    b.ctx.kernel_from_with(wgsl, entry, overrides).map(|_| ())
+    b.ctx.kernel_from_with(wgsl, entry, overrides).map(drop)
 }
 
 const GOOD: &str = "
@@ -28,92 +28,58 @@ override SCALE: f32;
 fn helper() {}
 ";
 
-const fn kernel(kind: &ErrorDetail) -> bool {
-    matches!(kind, ErrorDetail::Kernel(_))
-}
-
-const TEXTS: &[Mistake] = &[
-    ("no WGSL at all", |b| compile(b, "this is no shader", "main", &[]), kernel),
-    ("an empty text", |b| compile(b, "", "main", &[]), kernel),
-    ("a text of other characters", |b| compile(b, "\u{0}é\u{1f600}", "main", &[]), kernel),
-    ("an undefined name", |b| compile(b, "@compute @workgroup_size(1) fn f() { y = 1; }", "f", &[]), kernel),
-    (
-        "a type error",
-        |b| compile(b, "@compute @workgroup_size(1) fn f() { let x: u32 = 1.5; }", "f", &[]),
-        kernel,
-    ),
-    ("an unknown entry point", |b| compile(b, GOOD, "nothing", &[("SCALE", 1.0)]), kernel),
-    ("a function that is no entry point", |b| compile(b, GOOD, "helper", &[("SCALE", 1.0)]), kernel),
-    ("an unknown override", |b| compile(b, GOOD, "scale", &[("SCALE", 1.0), ("SCALES", 1.0)]), kernel),
-    ("an override without a value", |b| compile(b, GOOD, "scale", &[]), kernel),
-    ("an override that is no number", |b| compile(b, GOOD, "scale", &[("SCALE", f64::NAN)]), kernel),
-    (
-        "an override of another type",
-        |b| compile(b, GOOD, "scale", &[("SCALE", 1.0), ("WORKGROUP", 1.5)]),
-        kernel,
-    ),
-    (
-        "a workgroup without invocations",
-        |b| compile(b, GOOD, "scale", &[("SCALE", 1.0), ("WORKGROUP", 0.0)]),
-        kernel,
-    ),
-    (
-        "a workgroup of too many invocations",
-        |b| compile(b, GOOD, "scale", &[("SCALE", 1.0), ("WORKGROUP", 1e6)]),
-        |kind| matches!(kind, ErrorDetail::WorkgroupTooLarge { found: [1_000_000, 1, 1], .. }),
-    ),
-    (
-        "workgroup memory of too many bytes",
-        |b| {
-            let text = "override N = 1u;
-                        var<workgroup> all: array<vec4<f32>, N>;
-                        @group(0) @binding(0) var<storage, read_write> x: array<f32>;
-                        @compute @workgroup_size(1) fn f() { all[0] = vec4(x[0]); x[0] = all[N - 1].x; }";
-            compile(b, text, "f", &[("N", 1e8)])
-        },
-        |kind| matches!(kind, ErrorDetail::WorkgroupMemory { found: 1_600_000_000, .. }),
-    ),
-    (
-        "another bind group",
-        |b| {
-            let text = "@group(1) @binding(0) var<storage, read_write> x: array<u32>;
-                        @compute @workgroup_size(1) fn f() { x[0] = 1u; }";
-            compile(b, text, "f", &[])
-        },
-        kernel,
-    ),
-    (
-        "a texture",
-        |b| {
-            let text = "@group(0) @binding(0) var t: texture_2d<f32>;
-                        @compute @workgroup_size(1) fn f() { let x = textureLoad(t, vec2(0, 0), 0); }";
-            compile(b, text, "f", &[])
-        },
-        kernel,
-    ),
-    (
-        "too many bytes of parameters",
-        |b| {
-            let text = "struct Params { all: array<vec4<f32>, 1025> }
-                        @group(0) @binding(0) var<uniform> params: Params;
-                        @group(0) @binding(1) var<storage, read_write> x: array<f32>;
-                        @compute @workgroup_size(1) fn f() { x[0] = params.all[1024].x; }";
-            compile(b, text, "f", &[])
-        },
-        |kind| {
-            let limit = 16 << 10; // the limit of every device
-            matches!(kind, ErrorDetail::TooManyParameters { found: 16_400, limit: l, .. } if *l == limit)
-        },
-    ),
+const TEXTS: &[Mistake] = mistakes![
+    "no WGSL at all": |b| compile(b, "this is no shader", "main", &[]) => Kernel(_),
+    "an empty text": |b| compile(b, "", "main", &[]) => Kernel(_),
+    "a text of other characters": |b| compile(b, "\u{0}é\u{1f600}", "main", &[]) => Kernel(_),
+    "an undefined name":
+        |b| compile(b, "@compute @workgroup_size(1) fn f() { y = 1; }", "f", &[]) => Kernel(_),
+    "a type error":
+        |b| compile(b, "@compute @workgroup_size(1) fn f() { let x: u32 = 1.5; }", "f", &[]) => Kernel(_),
+    "an unknown entry point": |b| compile(b, GOOD, "nothing", &[("SCALE", 1.0)]) => Kernel(_),
+    "a function that is no entry point": |b| compile(b, GOOD, "helper", &[("SCALE", 1.0)]) => Kernel(_),
+    "an unknown override": |b| compile(b, GOOD, "scale", &[("SCALE", 1.0), ("SCALES", 1.0)]) => Kernel(_),
+    "an override without a value": |b| compile(b, GOOD, "scale", &[]) => Kernel(_),
+    "an override that is no number": |b| compile(b, GOOD, "scale", &[("SCALE", f64::NAN)]) => Kernel(_),
+    "an override of another type":
+        |b| compile(b, GOOD, "scale", &[("SCALE", 1.0), ("WORKGROUP", 1.5)]) => Kernel(_),
+    "a workgroup without invocations":
+        |b| compile(b, GOOD, "scale", &[("SCALE", 1.0), ("WORKGROUP", 0.0)]) => Kernel(_),
+    "a workgroup of too many invocations":
+        |b| compile(b, GOOD, "scale", &[("SCALE", 1.0), ("WORKGROUP", 1e6)])
+        => WorkgroupTooLarge { found: [1_000_000, 1, 1], .. },
+    "workgroup memory of too many bytes": |b| {
+        let text = "override N = 1u;
+                    var<workgroup> all: array<vec4<f32>, N>;
+                    @group(0) @binding(0) var<storage, read_write> x: array<f32>;
+                    @compute @workgroup_size(1) fn f() { all[0] = vec4(x[0]); x[0] = all[N - 1].x; }";
+        compile(b, text, "f", &[("N", 1e8)])
+    } => WorkgroupMemory { found: 1_600_000_000, .. },
+    "another bind group": |b| {
+        let text = "@group(1) @binding(0) var<storage, read_write> x: array<u32>;
+                    @compute @workgroup_size(1) fn f() { x[0] = 1u; }";
+        compile(b, text, "f", &[])
+    } => Kernel(_),
+    "a texture": |b| {
+        let text = "@group(0) @binding(0) var t: texture_2d<f32>;
+                    @compute @workgroup_size(1) fn f() { let x = textureLoad(t, vec2(0, 0), 0); }";
+        compile(b, text, "f", &[])
+    } => Kernel(_),
+    "too many bytes of parameters": |b| {
+        let text = "struct Params { all: array<vec4<f32>, 1025> }
+                    @group(0) @binding(0) var<uniform> params: Params;
+                    @group(0) @binding(1) var<storage, read_write> x: array<f32>;
+                    @compute @workgroup_size(1) fn f() { x[0] = params.all[1024].x; }";
+        compile(b, text, "f", &[])
+    } => TooManyParameters { found: 16_400, limit: 16_384, .. }, // the limit of every device
 ];
 
 fn host_kernel(s: &Subject) {
     let taken = s.ctx().host_kernel("f", Arc::new(NOTHING));
-    match taken {
-        Ok(()) => assert!(!s.place().has_wgpu()),
-        Err(error) => {
-            assert!(s.place().has_wgpu() && matches!(error.detail(), ErrorDetail::Device { .. }), "{error}");
-        }
+    if s.place().has_wgpu() {
+        assert_error!(taken, ErrorDetail::Device { .. });
+    } else {
+        taken.unwrap();
     }
 }
 
@@ -122,51 +88,33 @@ fn many_bindings(s: &Subject) {
     let text: String = (0..200).map(declared).collect();
     let used: String = (0..200).map(|i| format!("x{i}[0] = 1u;")).collect();
     let ctx = s.ctx();
-    let made = ctx
-        .kernel_from(format!("{text} @compute @workgroup_size(1) fn many() {{ {used} }}"), "many")
-        .map(drop);
+    let made = ctx.kernel_from(format!("{text} @compute @workgroup_size(1) fn many() {{ {used} }}"), "many");
     let most = ctx.info().max_bindings;
-    match made {
-        Ok(()) => assert!(most >= 200),
-        Err(error) => assert!(
-            matches!(error.detail(), ErrorDetail::TooManyBindings { found: 200, limit, .. } if *limit == most && most < 200),
-            "{error}"
-        ),
+    if most < 200 {
+        assert_error!(made, ErrorDetail::TooManyBindings { found: 200, limit, .. } if *limit == most);
+    } else {
+        made.unwrap();
     }
 }
 
-/// Kernels that need an optional feature, each with the feature's name in an adapter's list.
+/// Kernels that need an optional feature, each with the feature's name in an adapter's list. `DECLARED` stands for the
+/// start of the declaration of `x`.
 const ABLE: [(&str, &str); 3] = [
-    (
-        "f64",
-        "@group(0) @binding(0) var<storage, read_write> x: array<f64>;
-             @compute @workgroup_size(1) fn able() { x[0] = x[0] * 2.0lf; }",
-    ),
-    (
-        "int64",
-        "@group(0) @binding(0) var<storage, read_write> x: array<u64>;
-               @compute @workgroup_size(1) fn able() { x[0] = x[0] * 2lu; }",
-    ),
-    (
-        "f16",
-        "enable f16; @group(0) @binding(0) var<storage, read_write> x: array<f16>;
-             @compute @workgroup_size(1) fn able() { x[0] = x[0] * 2.0h; }",
-    ),
+    ("f64", "DECLARED array<f64>; @compute @workgroup_size(1) fn able() { x[0] = x[0] * 2.0lf; }"),
+    ("int64", "DECLARED array<u64>; @compute @workgroup_size(1) fn able() { x[0] = x[0] * 2lu; }"),
+    ("f16", "enable f16; DECLARED array<f16>; @compute @workgroup_size(1) fn able() { x[0] = x[0] * 2.0h; }"),
 ];
 
 fn unsupported(s: &Subject) {
     let bench = Bench::new(s, Policy::Ordered);
     for (ability, text) in ABLE {
-        let has = bench.ctx.info().abilities.contains(&ability);
-        let found = compile(&bench, text, "able", &[]);
-        match found {
-            Ok(()) => assert!(has, "{ability}"),
-            Err(error) => {
-                assert!(!has, "{ability}: {error}");
-                let named =
-                    matches!(error.detail(), ErrorDetail::Unsupported { kernel, .. } if kernel == "able");
-                assert!(named && error.to_string().contains(&bench.ctx.info().name), "{error}");
-            }
+        let text = text.replace("DECLARED", "@group(0) @binding(0) var<storage, read_write> x:");
+        let found = compile(&bench, &text, "able", &[]);
+        if bench.ctx.info().abilities.contains(&ability) {
+            found.expect(ability);
+            continue;
         }
+        let error = assert_error!(found, ErrorDetail::Unsupported { kernel, .. } if kernel == "able");
+        assert!(error.to_string().contains(&bench.ctx.info().name), "{ability}: {error}");
     }
 }

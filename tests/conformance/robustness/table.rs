@@ -2,9 +2,7 @@
 
 use crate::common::Subject;
 use crate::kernels::shaders::{LOOKS, saxpy};
-use fencepost::{
-    CommandQueue, Context, DeviceArray, DynKernel, Error, ErrorDetail, HostArray, Policy, Result, Upload,
-};
+use fencepost::prelude::*;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 /// Objects with which mistakes are made.
@@ -39,6 +37,22 @@ impl Bench {
 
 /// Name of a mistake, a function that makes it, and a check for the right error.
 pub type Mistake = (&'static str, fn(&Bench) -> Result<()>, fn(&ErrorDetail) -> bool);
+
+/// Makes a table of [`Mistake`]s from rows of a name, a call, and the kind of its error. A call may give any result.
+macro_rules! mistakes {
+    ($($name:literal: |$b:ident| $call:expr => $kind:ident $fields:tt $(if $guard:expr)?,)*) => {
+        &[$((
+            $name,
+            #[allow(clippy::reversed_empty_ranges, reason = "some ranges are the mistake")]
+            |$b| {
+                let result: fencepost::Result<_> = $call;
+                result.map(drop)
+            },
+            |kind| matches!(kind, fencepost::ErrorDetail::$kind $fields $(if $guard)?),
+        )),*]
+    };
+}
+pub(super) use mistakes;
 
 /// Makes every mistake of a table, and panics with a list of the mistakes that do not give the expected errors.
 pub fn check(s: &Subject, policy: Policy, table: &[Mistake]) {

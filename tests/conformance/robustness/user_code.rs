@@ -1,6 +1,6 @@
 //! R08: user code that uses the context while the library runs it: loggers, destructors, wakers, payloads of panics.
 
-use crate::common::{Case, Subject, case, logger};
+use crate::common::{Case, Subject, assert_error, case, dump, hold, logger};
 use fencepost::prelude::*;
 use fencepost::print::PrintTo;
 use fencepost::{ErrorDetail, HostBuffer, PrintOptions, ShaderSource};
@@ -53,9 +53,7 @@ impl User {
     /// Waits until the code has run for the `count`th time. A thread of the library may run it after the call that
     /// causes it.
     fn is_called(&self, count: u32) {
-        while self.calls() < count {
-            std::thread::yield_now();
-        }
+        dump::until(|| self.calls() >= count);
         assert_eq!(self.calls(), count);
     }
 
@@ -97,8 +95,7 @@ fn contexts(s: &Subject) -> [Arc<Context>; 2] {
 /// Fails a queue.
 fn fail(queue: &CommandQueue) {
     queue.callback(|| resume_unwind(Box::new("on purpose"))).unwrap();
-    let error = queue.finish().wait().unwrap_err();
-    assert!(matches!(error.detail(), ErrorDetail::CallbackPanicked { .. }), "{error}");
+    assert_error!(queue.finish().wait(), ErrorDetail::CallbackPanicked { .. });
     queue.take_error();
 }
 
@@ -170,8 +167,7 @@ fn captured(s: &Subject) {
         queue.finish().wait().unwrap();
         user.is_called(3);
         // The callbacks after a failed one are dropped.
-        let gate = ctx.user_event("gate");
-        queue.wait_for(&gate.event()).unwrap();
+        let gate = hold(&queue);
         callback(value()).unwrap();
         callback(value()).unwrap();
         let finish = queue.finish();
@@ -274,8 +270,7 @@ fn payloads(s: &Subject) {
         }
         let payload = Loud(user.clone());
         queue.callback(move || resume_unwind(Box::new(payload))).unwrap();
-        let error = queue.finish().wait().unwrap_err();
-        assert!(matches!(error.detail(), ErrorDetail::CallbackPanicked { .. }), "{error}");
+        assert_error!(queue.finish().wait(), ErrorDetail::CallbackPanicked { .. });
         queue.take_error();
         user.is_called(1);
         let mut x = ctx.zeros::<u32, 1>([4]).unwrap();

@@ -1,7 +1,7 @@
 //! R01: mistakes with waits, callbacks, user events and sticky errors.
 
-use super::table::{Mistake, check};
-use crate::common::{Case, Subject, case};
+use super::table::{Mistake, check, mistakes};
+use crate::common::{Case, Subject, case, hold};
 use fencepost::{ErrorDetail, Policy};
 use std::sync::mpsc::channel;
 use std::time::Duration;
@@ -19,119 +19,76 @@ fn abandoned_kind(kind: &ErrorDetail) -> bool {
     matches!(kind, ErrorDetail::Abandoned { event } if event == "gate")
 }
 
-const fn taken(kind: &ErrorDetail) -> bool {
-    matches!(kind, ErrorDetail::Pending(_))
-}
-
 const LONG: Duration = Duration::from_secs(20);
 
-const WAITS: &[Mistake] = &[
-    (
-        "a result taken twice",
-        |b| {
-            let mut pending = b.queue.read(&b.x);
-            pending.wait_timeout(LONG)?;
-            pending.wait().map(|_| ())
-        },
-        taken,
-    ),
-    (
-        "a finish taken twice",
-        |b| {
-            let mut pending = b.queue.finish();
-            pending.wait_timeout(LONG)?;
-            pending.wait_timeout(LONG).map(|_| ())
-        },
-        taken,
-    ),
-    (
-        "an error taken twice",
-        |b| {
-            let mut pending = b.x.slice(0..1)?.map_write();
-            let map = b.x.map_read().wait()?;
-            let first = pending.wait_timeout(LONG).map(|_| ());
-            drop(map);
-            if first.is_err() { pending.wait().map(|_| ()) } else { first }
-        },
-        taken,
-    ),
-    (
-        "a wait for an abandoned event",
-        |b| {
-            let event = b.ctx.user_event("gate").event();
-            event.wait()
-        },
-        abandoned_kind,
-    ),
-    (
-        "a poll of an abandoned event",
-        |b| {
-            let event = b.ctx.user_event("gate").event();
-            event.is_complete().map(|_| ())
-        },
-        abandoned_kind,
-    ),
-    (
-        "a queue after an abandoned event",
-        |b| {
-            let queue = b.ctx.queue("held");
-            queue.wait_for(&b.ctx.user_event("gate").event())?;
-            queue.finish().wait()
-        },
-        abandoned_kind,
-    ),
-    (
-        "a read after an abandoned event",
-        |b| {
-            let queue = b.ctx.queue("held");
-            queue.wait_for(&b.ctx.user_event("gate").event())?;
-            queue.read(&b.x).wait().map(|_| ())
-        },
-        abandoned_kind,
-    ),
-    (
-        "a wait in a callback for later work",
-        |b| {
-            let queue = b.ctx.queue("called");
-            let (own, (sender, receiver)) = (queue.clone(), channel());
-            queue.callback(move || {
-                let event =
-                    own.fill(&mut own.zeros::<u32, 1>([4]).expect("memory"), 1).map(|()| own.marker());
-                sender.send(event.and_then(|event| event.wait())).expect("the test receives the result");
-            })?;
-            queue.flush()?;
-            receiver.recv().expect("the callback runs")
-        },
-        |kind| matches!(kind, ErrorDetail::WouldDeadlock { queue, callbacks } if queue == "called" && *callbacks == ["called"]),
-    ),
-    (
-        "a callback that panics",
-        |b| {
-            let queue = b.ctx.queue("called");
-            queue.callback(|| std::panic::resume_unwind(Box::new("on purpose")))?;
-            queue.finish().wait()
-        },
-        |kind| matches!(kind, ErrorDetail::CallbackPanicked { queue, .. } if queue == "called"),
-    ),
+const WAITS: &[Mistake] = mistakes![
+    "a result taken twice": |b| {
+        let mut pending = b.queue.read(&b.x);
+        pending.wait_timeout(LONG)?;
+        pending.wait()
+    } => Pending(_),
+    "a finish taken twice": |b| {
+        let mut pending = b.queue.finish();
+        pending.wait_timeout(LONG)?;
+        pending.wait_timeout(LONG)
+    } => Pending(_),
+    "an error taken twice": |b| {
+        let mut pending = b.x.slice(0..1)?.map_write();
+        let map = b.x.map_read().wait()?;
+        let first = pending.wait_timeout(LONG).map(|_| ());
+        drop(map);
+        if first.is_err() { pending.wait().map(|_| ()) } else { first }
+    } => Pending(_),
+    "a wait for an abandoned event": |b| {
+        let event = b.ctx.user_event("gate").event();
+        event.wait()
+    } => Abandoned { event } if event == "gate",
+    "a poll of an abandoned event": |b| {
+        let event = b.ctx.user_event("gate").event();
+        event.is_complete()
+    } => Abandoned { event } if event == "gate",
+    "a queue after an abandoned event": |b| {
+        let queue = b.ctx.queue("held");
+        queue.wait_for(&b.ctx.user_event("gate").event())?;
+        queue.finish().wait()
+    } => Abandoned { event } if event == "gate",
+    "a read after an abandoned event": |b| {
+        let queue = b.ctx.queue("held");
+        queue.wait_for(&b.ctx.user_event("gate").event())?;
+        queue.read(&b.x).wait()
+    } => Abandoned { event } if event == "gate",
+    "a wait in a callback for later work": |b| {
+        let queue = b.ctx.queue("called");
+        let (own, (sender, receiver)) = (queue.clone(), channel());
+        queue.callback(move || {
+            let event =
+                own.fill(&mut own.zeros::<u32, 1>([4]).expect("memory"), 1).map(|()| own.marker());
+            sender.send(event.and_then(|event| event.wait())).expect("the test receives the result");
+        })?;
+        queue.flush()?;
+        receiver.recv().expect("the callback runs")
+    } => WouldDeadlock { queue, callbacks } if queue == "called" && *callbacks == ["called"],
+    "a callback that panics": |b| {
+        let queue = b.ctx.queue("called");
+        queue.callback(|| std::panic::resume_unwind(Box::new("on purpose")))?;
+        queue.finish().wait()
+    } => CallbackPanicked { queue, .. } if queue == "called",
 ];
 
-const HAZARDS: &[Mistake] = &[(
-    "a missing wait",
-    |b| {
+const HAZARDS: &[Mistake] = mistakes![
+    "a missing wait": |b| {
         let other = b.ctx.queue("other");
         let mut x = b.ctx.zeros::<u32, 1>([4])?;
         b.queue.fill(&mut x, 1)?;
         other.fill(&mut x, 2)
-    },
-    |kind| matches!(kind, ErrorDetail::Hazard { .. }),
-)];
+    } => Hazard { .. },
+];
 
 fn stays(s: &Subject) {
     let (ctx, queue) = s.with_queue("failing");
     let other = ctx.queue("other");
     let mut x = ctx.full([8], 1_u32).unwrap();
-    let gate = ctx.user_event("gate");
-    queue.wait_for(&gate.event()).unwrap();
+    let gate = hold(&queue);
     queue.callback(|| std::panic::resume_unwind(Box::new("on purpose"))).unwrap();
     queue.fill(&mut x, 2).unwrap();
     let late = queue.finish();
@@ -168,8 +125,7 @@ fn abandoned(s: &Subject) {
     let [one, two, three] = &queues;
     let mut x = ctx.full([8], 1_u32).unwrap();
     let mut y = ctx.full([8], 1_u32).unwrap();
-    let gate = ctx.user_event("gate");
-    one.wait_for(&gate.event()).unwrap();
+    let gate = hold(one);
     one.fill(&mut x, 2).unwrap();
     two.wait_for(one).unwrap();
     two.fill(&mut y, 3).unwrap();

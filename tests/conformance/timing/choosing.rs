@@ -1,7 +1,7 @@
 //! T01: timing is chosen queue by queue, and changes no result.
 
 use super::timed;
-use crate::common::kernels::{Iota, Mix, mixed};
+use crate::common::kernels::{Iota, mix, mixed};
 use crate::common::refusing::{self, Call, Rule, not_tried};
 use crate::common::{Case, Subject, case, raw};
 use fencepost::prelude::*;
@@ -21,8 +21,7 @@ pub fn cases() -> Vec<Case> {
 const N: usize = 1000;
 
 fn queue_by_queue(subject: &Subject) {
-    let ctx = subject.ctx();
-    let plain = ctx.queue("plain");
+    let (ctx, plain) = subject.with_queue("plain");
     let watched = timed(&ctx, "watched");
     assert!(
         !plain.options().timing && !ctx.default_queue().options().timing && !QueueOptions::default().timing
@@ -42,18 +41,17 @@ fn queue_by_queue(subject: &Subject) {
 
 /// Uses every verb, and returns the bytes of the reads.
 pub(super) fn exercise(ctx: &Context, queue: &CommandQueue) -> Vec<Vec<u32>> {
-    let mix = ctx.kernel::<Mix>().unwrap();
     let iota = ctx.kernel::<Iota>().unwrap();
     let elements: Vec<u32> = (0..N as u32).collect();
     let x = queue.array(&elements).unwrap();
     let mut y = queue.zeros([N]).unwrap();
     let mut z = queue.full([N], 7_u32).unwrap();
-    queue.launch(&mix, Grid::threads([N]), Mix { a: 3, b: 1, x: &x, y: &mut y }).unwrap();
+    mix(queue, 3, 1, &x, &mut y);
     let early = queue.read(&y);
     queue.launch(&iota, Grid::groups([0]), Iota { start: 1, step: 1, out: &mut y }).unwrap();
     queue.copy(&x, &mut z).unwrap();
     queue.copy(&z.slice(0..512).unwrap(), &mut z.slice(256..768).unwrap()).unwrap();
-    queue.launch(&mix, Grid::threads([N]), Mix { a: 5, b: 2, x: &z, y: &mut y }).unwrap();
+    mix(queue, 5, 2, &z, &mut y);
     queue.fill(&mut z, 9).unwrap();
     drop(queue.read(&z));
     queue.upload(&elements[..], &mut z).unwrap();
@@ -72,7 +70,6 @@ fn same_results(subject: &Subject) {
 
 fn together(subject: &Subject) {
     let ctx = subject.ctx();
-    let mix = ctx.kernel::<Mix>().unwrap();
     let queues = [timed(&ctx, "watched"), ctx.queue("plain"), timed(&ctx, "watched too")];
     let x = queues[0].array(&[3_u32; N]).unwrap();
     let mut y = ctx.zeros([N]).unwrap();
@@ -80,9 +77,9 @@ fn together(subject: &Subject) {
     let start = queues[0].marker();
     for turn in 0..60_u32 {
         let queue = &queues[turn as usize % 3];
-        queue.launch(&mix, Grid::threads([N]), Mix { a: 5, b: turn, x: &x, y: &mut y }).unwrap();
+        mix(queue, 5, turn, &x, &mut y);
         let mut side = queue.full([N], turn).unwrap();
-        queue.launch(&mix, Grid::threads([N]), Mix { a: 1, b: 0, x: &x, y: &mut side }).unwrap();
+        mix(queue, 1, 0, &x, &mut side);
         expected = mixed(expected, 5, 3, turn);
     }
     assert_eq!(queues[1].read(&y).wait().unwrap(), [expected; N]);
@@ -93,13 +90,12 @@ fn together(subject: &Subject) {
 fn thousands(subject: &Subject) {
     let ctx = subject.ctx();
     let queue = timed(&ctx, "watched");
-    let mix = ctx.kernel::<Mix>().unwrap();
     let x = queue.array(&[1_u32; 4]).unwrap();
     let mut y = queue.zeros([4]).unwrap();
     let count = if subject.is_cpu() { 300 } else { 1400 };
     let mut markers = vec![queue.marker()];
     for _ in 0..count {
-        queue.launch(&mix, Grid::threads([4]), Mix { a: 1, b: 0, x: &x, y: &mut y }).unwrap();
+        mix(&queue, 1, 0, &x, &mut y);
         markers.push(queue.marker());
     }
     assert_eq!(queue.read(&y).wait().unwrap(), [count; 4]);
@@ -122,8 +118,7 @@ fn no_queries(subject: &Subject) {
         let (device, queue, driver) = refusing::open(&adapter);
         let exclusive = recorder == RecorderChoice::Direct;
         let options = AdoptOptions::default().recorder(recorder).exclusive(exclusive);
-        let ctx = Context::adopt(device, queue, options).unwrap();
-        subject.watch(&ctx);
+        let ctx = subject.adopt((device, queue), options);
         let expected = exercise(&ctx, &ctx.queue("plain"));
         let plain = driver.set(Rule::Nothing);
         assert!(plain.submissions > 0 && plain.times(Call::CreateQueryPool) == 0, "{recorder:?}: {plain:?}");

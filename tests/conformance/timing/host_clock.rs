@@ -5,11 +5,10 @@
 
 use super::timed;
 use crate::common::kernels::Spin;
-use crate::common::{Case, Subject, case};
+use crate::common::{Case, Subject, case, dump, hold};
 use fencepost::prelude::*;
 use fencepost::{CommandQueue, Event, HostBuffer, args};
 use std::sync::{Arc, Mutex};
-use std::thread;
 use std::time::{Duration, Instant};
 
 pub fn cases() -> Vec<Case> {
@@ -40,9 +39,7 @@ pub(super) fn assert_between(inside: Duration, seconds: f64, around: Duration) {
 /// Waits for 5 ms without calling the device, and returns the elapsed time.
 fn meanwhile() -> Duration {
     let start = Instant::now();
-    while start.elapsed() < Duration::from_millis(5) {
-        thread::yield_now();
-    }
+    dump::until(|| start.elapsed() >= Duration::from_millis(5));
     start.elapsed()
 }
 
@@ -80,7 +77,6 @@ fn idle(subject: &Subject) {
 fn held(subject: &Subject) {
     let ctx = subject.ctx();
     let queue = timed(&ctx, "watched");
-    let gate = ctx.user_event("gate");
     let mut x = queue.zeros::<u32, 1>([N]).unwrap();
     queue.finish().wait().unwrap();
     let begun = Instant::now();
@@ -88,7 +84,7 @@ fn held(subject: &Subject) {
     let start = queue.marker();
     noted(&start);
     let held = Instant::now();
-    queue.wait_for(&gate.event()).unwrap();
+    let gate = hold(&queue);
     let gone_by = queue.marker();
     queue.fill(&mut x, 2).unwrap();
     let end = queue.marker();

@@ -2,9 +2,8 @@
 
 use super::{Beside, timed};
 use crate::common::kernels::Spin;
-use crate::common::{Case, Subject, case};
+use crate::common::{Case, Subject, case, hold};
 use fencepost::prelude::*;
-use fencepost::{CommandQueue, Event, Kernel};
 use std::thread;
 use std::time::Duration;
 
@@ -91,12 +90,10 @@ fn transfers(subject: &Subject) {
     const LARGE: usize = 1 << 20;
     let ctx = subject.switched(|switches| switches.shared_memory = false);
     let queue = timed(&ctx, "watched");
-    let mut x = queue.zeros::<u32, 1>([LARGE]).unwrap();
-    let mut y = queue.zeros::<u32, 1>([LARGE]).unwrap();
+    let [mut x, mut y] = [0; 2].map(|_| queue.zeros::<u32, 1>([LARGE]).unwrap());
     queue.finish().wait().unwrap();
     let elements = vec![5_u32; LARGE];
-    let gate = ctx.user_event("gate");
-    queue.wait_for(&gate.event()).unwrap();
+    let gate = hold(&queue);
     let mut markers = vec![queue.marker()];
     queue.fill(&mut x, 0).unwrap();
     markers.push(queue.marker());
@@ -127,11 +124,10 @@ fn waits(subject: &Subject) {
 fn late(subject: &Subject) {
     let ctx = subject.ctx();
     let queue = timed(&ctx, "watched");
-    let gate = ctx.user_event("gate");
     let mut x = queue.zeros::<u32, 1>([N]).unwrap();
     let beside = Beside::new(subject, &ctx);
     let start = queue.marker();
-    queue.wait_for(&gate.event()).unwrap();
+    let gate = hold(&queue);
     queue.fill(&mut x, 1).unwrap();
     let end = queue.marker();
     let mut asked = end.seconds_since(&start);

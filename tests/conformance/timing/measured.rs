@@ -4,7 +4,7 @@ use super::{no_memory, refusing_context, refusing_on_the_cpu, timed};
 use crate::common::full::full;
 use crate::common::kernels::{Iota, Spin};
 use crate::common::refusing::Rule;
-use crate::common::{Case, Subject, case, raw};
+use crate::common::{Case, NO_DEVICE, Subject, case, queues, raw};
 use crate::devices::losing::{doomed, lost as noticed, own};
 use fencepost::prelude::*;
 use fencepost::profile::{Activity, Unmeasured};
@@ -14,11 +14,11 @@ pub fn cases() -> Vec<Case> {
     vec![
         case("t04_every_kind_of_command_is_timed_by_the_boundaries_of_passes", boundaries),
         case("t04_a_device_with_timestamps_at_passes_only_times_every_kind_of_command", boundaries_alone)
-            .gpu_only("there is no wgpu device"),
+            .gpu_only(NO_DEVICE),
         case("t04_each_of_many_timed_commands_has_a_time", many),
         case("t05_a_transfer_that_the_host_makes_in_place_is_marked_in_place", in_place),
         case("t05_without_timestamps_each_row_has_a_reason_for_the_missing_time", no_timestamps)
-            .gpu_only("there is no wgpu device"),
+            .gpu_only(NO_DEVICE),
         case("t05_failed_work_is_in_the_profile_without_a_time", failed)
             .cpu_only("only the CPU recorder refuses submissions by chance"),
         case("t05_work_that_a_driver_refuses_is_in_the_profile_without_a_time", refused)
@@ -40,9 +40,7 @@ fn boundaries_alone(subject: &Subject) {
     assert!(!device.features().contains(wgpu::Features::TIMESTAMP_QUERY_INSIDE_ENCODERS));
     for recorder in [RecorderChoice::Wgpu, RecorderChoice::Hal, RecorderChoice::Direct] {
         let options = AdoptOptions::default().recorder(recorder).exclusive(true);
-        let ctx = Context::adopt(device.clone(), queue.clone(), options).unwrap();
-        subject.watch(&ctx);
-        each_kind(&ctx);
+        each_kind(&subject.adopt((device.clone(), queue.clone()), options));
     }
 }
 
@@ -51,8 +49,7 @@ fn boundaries_alone(subject: &Subject) {
 fn each_kind(ctx: &Context) {
     for queue in [ctx.queue("plain"), timed(ctx, "timed")] {
         let elements = vec![5_u32; N];
-        let mut x = queue.zeros([N]).unwrap();
-        let mut y = queue.zeros([N]).unwrap();
+        let [mut x, mut y] = [0; 2].map(|_| queue.zeros([N]).unwrap());
         let spin = ctx.kernel::<Spin>().unwrap();
         let profiler = ctx.profile();
         queue.fill(&mut x, 3).unwrap();
@@ -125,8 +122,7 @@ fn no_timestamps(subject: &Subject) {
     let (device, queue) = raw::open(subject);
     for recorder in [RecorderChoice::Wgpu, RecorderChoice::Hal] {
         let options = AdoptOptions::default().recorder(recorder);
-        let ctx = Context::adopt(device.clone(), queue.clone(), options).unwrap();
-        subject.watch(&ctx);
+        let ctx = subject.adopt((device.clone(), queue.clone()), options);
         let queue = ctx.queue("q");
         let profiler = ctx.profile();
         queue.full([N], 1_u32).unwrap();
@@ -160,8 +156,7 @@ fn failed(subject: &Subject) {
 /// time.
 fn refused(subject: &Subject) {
     let (ctx, driver) = refusing_context(subject);
-    let queue = ctx.queue("q");
-    let other = ctx.queue("other");
+    let [queue, other] = queues(&ctx, ["q", "other"]);
     let mut x = queue.zeros::<u32, 1>([N]).unwrap();
     let mut y = other.zeros::<u32, 1>([N]).unwrap();
     ctx.synchronize().wait().unwrap();

@@ -1,9 +1,8 @@
 //! T06: the overlap of launches and copies, and the critical path.
 
-use crate::common::kernels::Mix;
-use crate::common::{Case, Subject, case};
+use crate::common::kernels::mix;
+use crate::common::{Case, Subject, case, hold, queues};
 use fencepost::Profile;
-use fencepost::prelude::*;
 use fencepost::profile::Activity;
 use std::time::Duration;
 
@@ -26,24 +25,20 @@ fn profiled(subject: &Subject, ordered: bool) -> Profile {
         options.lateness = Duration::MAX;
         switches.shared_memory = false;
     });
-    let copies = ctx.queue("copies");
-    let launches = ctx.queue("launches");
-    let joined = ctx.queue("joined");
-    let mix = ctx.kernel::<Mix>().unwrap();
+    let [copies, launches, joined] = queues(&ctx, ["copies", "launches", "joined"]);
     let x = copies.full([N], 1_u32).unwrap();
     let mut y = copies.zeros([N]).unwrap();
     let a = copies.full([N], 1_u32).unwrap();
     let mut b = copies.zeros([N]).unwrap();
     copies.finish().wait().unwrap();
-    let gate = ctx.user_event("gate");
     let profiler = ctx.profile();
-    copies.wait_for(&gate.event()).unwrap();
+    let gate = hold(&copies);
     launches.wait_for(&gate.event()).unwrap();
     copies.copy(&x, &mut y).unwrap();
     if ordered {
         launches.wait_for(&copies).unwrap();
     }
-    launches.launch(&mix, Grid::threads([N]), Mix { a: 3, b: 1, x: &a, y: &mut b }).unwrap();
+    mix(&launches, 3, 1, &a, &mut b);
     joined.wait_for(&[copies.marker(), launches.marker()]).unwrap();
     joined.fill(&mut y, 7).unwrap();
     gate.signal();

@@ -1,8 +1,8 @@
 //! T05: the rows of a profile.
 
 use super::{Beside, timed};
-use crate::common::kernels::{Iota, Mix};
-use crate::common::{Case, Subject, case};
+use crate::common::kernels::{Iota, mix};
+use crate::common::{Case, Subject, case, hold};
 use fencepost::prelude::*;
 use fencepost::profile::{Activity, Row, WaitCause};
 use fencepost::{Error, ErrorDetail, Profile};
@@ -28,12 +28,11 @@ const N: usize = 1000;
 fn verbs(ctx: &Context) -> Vec<(&'static str, Activity, String)> {
     let a = ctx.queue("a");
     let b = timed(ctx, "b");
-    let mix = ctx.kernel::<Mix>().unwrap();
     let iota = ctx.kernel::<Iota>().unwrap();
     let bytes = |elements: usize| format!("{} bytes", 4 * elements);
     let mut x = a.full([N], 1_u32).unwrap();
     let mut y = a.full([N], 2_u32).unwrap();
-    a.launch(&mix, Grid::threads([N]), Mix { a: 3, b: 1, x: &x, y: &mut y }).unwrap();
+    mix(&a, 3, 1, &x, &mut y);
     a.launch(&iota, Grid::groups([0]), Iota { start: 0, step: 0, out: &mut y }).unwrap(); // an empty launch has no row
     a.copy(&x, &mut y).unwrap();
     b.wait_for(&a).unwrap();
@@ -87,13 +86,12 @@ fn is_of_new_queue(row: &Row) -> bool {
 fn exercised(subject: &Subject) -> Profile {
     let ctx = subject.ctx();
     let queues = [ctx.queue("first"), timed(&ctx, "second"), ctx.queue("third")];
-    let mix = ctx.kernel::<Mix>().unwrap();
     let x = ctx.array(&[3_u32; N]).unwrap();
     let mut y = ctx.zeros([N]).unwrap();
     let profiler = ctx.profile();
     for turn in 0..30_u32 {
         let queue = &queues[turn as usize % 3];
-        queue.launch(&mix, Grid::threads([N]), Mix { a: 5, b: turn, x: &x, y: &mut y }).unwrap();
+        mix(queue, 5, turn, &x, &mut y);
         let mut side = queue.full([N], turn).unwrap();
         queue.copy(&x, &mut side).unwrap();
         match turn % 7 {
@@ -235,11 +233,10 @@ fn nested(subject: &Subject) {
 
 fn late(subject: &Subject) {
     let (ctx, queue) = subject.with_queue("held");
-    let gate = ctx.user_event("gate");
     let beside = Beside::new(subject, &ctx);
     let mut x = ctx.zeros::<u32, 1>([N]).unwrap();
     let profiler = ctx.profile();
-    queue.wait_for(&gate.event()).unwrap();
+    let gate = hold(&queue);
     queue.fill(&mut x, 1).unwrap();
     let mut finished = profiler.finish();
     assert!(finished.wait_timeout(Duration::ZERO).unwrap().is_none());

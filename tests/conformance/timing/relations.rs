@@ -1,7 +1,7 @@
 //! T02: times between events of different queues.
 
 use super::timed;
-use crate::common::{Case, Subject, case};
+use crate::common::{Case, Subject, assert_error, case};
 use fencepost::{ErrorDetail, Event, SimulatorOptions};
 
 pub fn cases() -> Vec<Case> {
@@ -38,8 +38,7 @@ fn waiting(subject: &Subject) {
     let ctx = subject.ctx();
     let a = timed(&ctx, "a");
     let b = timed(&ctx, "b");
-    let mut x = ctx.zeros::<u32, 1>([N]).unwrap();
-    let mut y = ctx.zeros::<u32, 1>([N]).unwrap();
+    let [mut x, mut y] = [0; 2].map(|_| ctx.zeros::<u32, 1>([N]).unwrap());
     b.fill(&mut y, 1).unwrap();
     let before = b.marker();
     b.finish().wait().unwrap();
@@ -53,16 +52,14 @@ fn waiting(subject: &Subject) {
 
 fn unrelated(start: &Event, end: &Event, words: &[&str]) {
     for (start, end) in [(start, end), (end, start)] {
-        let error = end.seconds_since(start).wait().unwrap_err();
-        assert!(matches!(error.detail(), ErrorDetail::Unrelated { .. }), "{error}");
+        let error = assert_error!(end.seconds_since(start).wait(), ErrorDetail::Unrelated { .. });
         let text = error.to_string();
         assert!(words.iter().all(|word| text.contains(word)), "{text}");
     }
 }
 
 fn contexts(subject: &Subject) {
-    let here = subject.ctx();
-    let there = subject.ctx();
+    let [here, there] = [0; 2].map(|_| subject.ctx());
     let events = [timed(&here, "here").marker(), timed(&there, "there").marker()];
     unrelated(&events[0], &events[1], &["`here`", "`there`"]);
 }

@@ -2,10 +2,9 @@
 
 use super::timed;
 use crate::common::kernels::{Iota, Mix};
-use crate::common::{Case, Subject, case};
+use crate::common::{Case, Subject, assert_error, case, hold};
 use fencepost::prelude::*;
 use fencepost::profile::Activity;
-use fencepost::{CommandQueue, ErrorDetail, EventOptions};
 
 pub fn cases() -> Vec<Case> {
     vec![
@@ -47,14 +46,12 @@ fn on_any_queue(s: &Subject) {
     let queue = ctx.queue("plain");
     let with = queue.marker_with(with_clock());
     let without = queue.marker();
-    let error = without.seconds_since(&with).wait().unwrap_err();
-    assert!(matches!(error.detail(), ErrorDetail::Untimed { .. }), "{error}");
+    assert_error!(without.seconds_since(&with).wait(), ErrorDetail::Untimed { .. });
 }
 
 /// Compares the times with those of markers on a timed queue, where they are the ends of its commands.
 fn between(s: &Subject) {
-    let ctx = s.ctx();
-    let plain = ctx.queue("plain");
+    let (ctx, plain) = s.with_queue("plain");
     let watched = timed(&ctx, "watched");
     for _ in 0..10 {
         work(&ctx, &plain, 2);
@@ -79,10 +76,9 @@ fn between(s: &Subject) {
 
 fn waits_for_no_more(s: &Subject) {
     let (ctx, queue) = s.with_queue("plain");
-    let gate = ctx.user_event("gate");
     work(&ctx, &queue, 1);
     let marker = queue.marker_with(with_clock());
-    queue.wait_for(&gate.event()).unwrap();
+    let gate = hold(&queue);
     marker.wait().unwrap();
     assert!(marker.is_complete().unwrap());
     gate.signal();
@@ -158,8 +154,7 @@ fn as_it_was(s: &Subject) {
         let tuning = Tuning::start(&queue).unwrap();
         work(&ctx, &queue, 1);
         queue.replay(&graph).unwrap();
-        let error = tuning.stop().wait().unwrap_err();
-        assert!(matches!(error.detail(), ErrorDetail::NotMeasured { .. }), "{error}");
+        assert_error!(tuning.stop().wait(), ErrorDetail::NotMeasured { .. });
         let start = queue.marker();
         work(&ctx, &queue, 1);
         assert_eq!(queue.marker().seconds_since(&start).wait().is_ok(), is_timed);

@@ -1,6 +1,6 @@
 //! T05: the counts and times of a profile's summary, and profilers that are dropped.
 
-use crate::common::kernels::{Iota, Mix, Spin};
+use crate::common::kernels::{Iota, Spin, mix};
 use crate::common::{Case, Subject, case};
 use fencepost::prelude::*;
 use fencepost::profile::{Activity, SummaryRow};
@@ -37,14 +37,13 @@ fn one_copy(subject: &Subject) {
 /// Follows Taichi's `print_kernel_profiler_info`, `query_kernel_profiler_info` and `clear_kernel_profiler_info`.
 fn each_kernel(subject: &Subject) {
     let (ctx, queue) = subject.with_queue("queue");
-    let mix = ctx.kernel::<Mix>().unwrap();
     let iota = ctx.kernel::<Iota>().unwrap();
     let x = queue.full([N], 1_u32).unwrap();
     let mut y = queue.full([N], 2_u32).unwrap();
     for turns in [3, 2] {
         let profiler = ctx.profile();
         for _ in 0..turns {
-            queue.launch(&mix, Grid::threads([N]), Mix { a: 1, b: 1, x: &x, y: &mut y }).unwrap();
+            mix(&queue, 1, 1, &x, &mut y);
         }
         queue.launch(&iota, Grid::threads([N]), Iota { start: 0, step: 1, out: &mut y }).unwrap();
         let summary = profiler.finish().wait().unwrap().summary();

@@ -2,8 +2,7 @@
 
 use super::{no_memory, refusing_context, refusing_on_the_cpu, timed};
 use crate::common::refusing::Rule;
-use crate::common::{Case, Subject, case, raw};
-use fencepost::prelude::*;
+use crate::common::{Case, NO_DEVICE, Subject, assert_error, case, raw};
 use fencepost::{AdoptOptions, ErrorDetail, Event, QueueOptions, RecorderChoice};
 
 pub fn cases() -> Vec<Case> {
@@ -16,7 +15,7 @@ pub fn cases() -> Vec<Case> {
         case("t03_work_that_a_driver_refuses_has_its_error_and_no_time", refused)
             .vulkan_only("the test can replace driver functions on Vulkan only"),
         case("t03_a_device_without_timestamps_works_and_gives_not_measured", no_timestamps)
-            .gpu_only("there is no wgpu device"),
+            .gpu_only(NO_DEVICE),
     ]
 }
 
@@ -32,8 +31,7 @@ fn error(start: &Event, end: &Event) -> fencepost::Error {
 }
 
 fn untimed(subject: &Subject) {
-    let ctx = subject.ctx();
-    let plain = ctx.queue("plain");
+    let (ctx, plain) = subject.with_queue("plain");
     let watched = timed(&ctx, "watched");
     plain.full([4], 1_u32).unwrap();
     let error = error(&watched.marker(), &plain.marker());
@@ -42,8 +40,7 @@ fn untimed(subject: &Subject) {
 }
 
 fn gone(subject: &Subject) {
-    let ctx = subject.ctx();
-    let plain = ctx.queue("plain");
+    let (ctx, plain) = subject.with_queue("plain");
     plain.full([4], 1_u32).unwrap();
     let old = plain.marker();
     old.wait().unwrap();
@@ -76,8 +73,7 @@ fn failed(subject: &Subject) {
         assert!(matches!(error.detail(), ErrorDetail::Device { .. }), "turn {turn}: {error}");
     }
     // A new marker has no time either, and returns the error of the failed work.
-    let error = queue.marker().seconds_since(&start).wait().unwrap_err();
-    assert!(matches!(error.detail(), ErrorDetail::Device { .. }), "{error}");
+    assert_error!(queue.marker().seconds_since(&start).wait(), ErrorDetail::Device { .. });
 }
 
 fn refused(subject: &Subject) {
@@ -106,8 +102,7 @@ fn no_timestamps(subject: &Subject) {
     assert!(!device.features().contains(wgpu::Features::TIMESTAMP_QUERY));
     for recorder in [RecorderChoice::Wgpu, RecorderChoice::Hal] {
         let options = AdoptOptions::default().recorder(recorder);
-        let ctx = Context::adopt(device.clone(), queue.clone(), options).unwrap();
-        subject.watch(&ctx);
+        let ctx = subject.adopt((device.clone(), queue.clone()), options);
         let queue = ctx.queue_with(QueueOptions::default().label("q").timing(true));
         assert!(!queue.options().timing);
         let start = queue.marker();
