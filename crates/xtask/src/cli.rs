@@ -34,8 +34,8 @@ pub(crate) enum Command {
     #[command(after_help = "Examples:\n  cargo xtask test\n  cargo xtask test --all-adapters -- q04\n  \
         cargo xtask test --full\n\n\
         Steps: fmt, lint, readme, guide, adapters, build, tests, doc tests, clippy, count, deny.\n\
-        All steps run, also after failures; the last line is `N passed, N failed`. The step count is skipped if it has\n\
-        passed with the same inputs, and deny if cargo-deny is missing and may not be built. With --full also:\n\
+        All steps run, also after failures; the last line is `N passed, N failed`. The step deny is skipped if cargo-deny is\n\
+        missing and may not be built. With --full also:\n\
         doc, targets --web, package, model, fuzz, functions, versions, features, msrv, outside.\n\
         With CI set: every adapter the system can get. With --full also as with --install-tools, and `cargo package` refuses\n\
         uncommitted changes.")]
@@ -53,32 +53,18 @@ pub(crate) enum Command {
         #[arg(last = true)]
         filter: Vec<String>,
     },
-    /// Checks the rules that rustc and clippy do not know: floors, names, words, sentences, `unsafe`, lengths
+    /// Checks the rules that rustc and clippy do not know: rooms, names, words, sentences, `unsafe`, lengths
     #[command(
         after_help = "Examples:\n  cargo xtask lint\n  cargo xtask lint 2>&1 | grep crates/core/src/memory\n\n\
-        floors: an import of the core crate goes down the list of docs/floors.txt; an export is an import too\n\
+        rooms: an import of the core crate goes down the list of docs/floors.txt; an export is an import too\n\
         names: one name stands for one type or constant of a crate\n\
-        words: comments, strings, pages and names have no word that crates/xtask/src/lint/words.txt lists\n\
-        sentences: no sentence of a comment or a page begins with `Whether` or another word of the list, or with `Those of`\n\n\
-        It also checks the places of `unsafe`, the lengths of files and functions, and unfinished work. Each finding is\n\
-        one line, for instance:\n  \
-        crates/core/src/memory/block.rs:3: memory/block.rs imports `Context` of api/context.rs: room `api` lies above\n  \
-        room `memory`, and an import goes down"
+        words: comments, strings, pages and names of functions have no word that crates/xtask/src/lint/words.txt lists;\n\
+        no sentence and no doc of a type, field or constant begins with another word of the list\n\n\
+        It also checks the places of `unsafe` and of logging, the lengths of files, and that each verb has its tests.\n\
+        Each finding is one line, for instance:\n  \
+        crates/core/src/memory/block.rs:3: room `api` lies above room `memory`, and an import goes down"
     )]
     Lint,
-    /// Prints the rooms of the core crate, floor by floor, and the imports between them
-    #[command(
-        after_help = "Examples:\n  cargo xtask floors\n  cargo xtask floors --files\n  cargo xtask floors --write\n\n\
-        The rooms are those of docs/floors.txt. `cargo xtask lint` fails on an import that goes up."
-    )]
-    Floors {
-        /// Print each import instead, as `from:line to name`
-        #[arg(long, conflicts_with = "write")]
-        files: bool,
-        /// Draw docs/architecture.svg
-        #[arg(long)]
-        write: bool,
-    },
     /// Prints the public names of the library: the types of each module, and the methods of each type
     #[command(
         after_help = "Examples:\n  cargo xtask api\n  cargo xtask api | grep CommandQueue\n  cargo xtask api --write\n\n\
@@ -207,8 +193,7 @@ pub(crate) enum Command {
     /// Type-checks the library for the web, macOS and Windows; for all three without a flag
     #[command(
         after_help = "Examples:\n  cargo xtask targets --web\n  cargo xtask targets --metal --dx12\n\n\
-        Uses the target of the installed toolchain, else adds it with rustup, else unpacks Debian's\n\
-        rustc-web packages below target/tools (not installed on the system)."
+        Uses the target of the installed toolchain, else adds it with rustup."
     )]
     Targets {
         /// wasm32-unknown-unknown
@@ -220,9 +205,6 @@ pub(crate) enum Command {
         /// x86_64-pc-windows-msvc
         #[arg(long)]
         dx12: bool,
-        /// Use Debian's rustc-web even where rustup has the target
-        #[arg(long)]
-        debian: bool,
         /// Fail instead of adding or fetching anything
         #[arg(long)]
         no_install: bool,
@@ -264,7 +246,7 @@ pub(crate) enum Command {
     },
     /// Counts the instructions that a launch costs its caller, on wgpu's noop back end
     #[command(
-        after_help = "Examples:\n  cargo xtask count\n  cargo xtask count --check\n  cargo xtask count --files\n\n\
+        after_help = "Examples:\n  cargo xtask count\n  cargo xtask count --check\n  cargo xtask count --write\n\n\
         Installs valgrind through the system's package manager if there is none.\n\
         The counts are kept in benches/instructions.json."
     )]
@@ -278,9 +260,6 @@ pub(crate) enum Command {
         /// Store the counts
         #[arg(long, conflicts_with = "check")]
         write: bool,
-        /// Print the source files that one launch passes, with the instructions in each
-        #[arg(long, conflicts_with_all = ["check", "write"])]
-        files: bool,
         /// Fail instead of installing valgrind
         #[arg(long)]
         no_install: bool,
@@ -290,33 +269,6 @@ pub(crate) enum Command {
         The versions are chosen in a copy of the sources below target/versions. If one is too old, the manifest at the root\n\
         has to name a newer one.")]
     Versions,
-    /// Prints the cost of a minimal program with this library, wgpu alone and CubeCL: crates, build, binary
-    #[command(after_help = "Examples:\n  cargo xtask weigh\n  cargo xtask weigh --json fencepost wgpu\n\n\
-        Each program is built from nothing in release mode below target/weigh, one after the other, and run: it takes many minutes.")]
-    Weigh {
-        /// Print JSON instead of the table
-        #[arg(long)]
-        json: bool,
-        /// Build only programs with one of these words in their names: `fencepost`, `wgpu`, `cubecl`
-        filter: Vec<String>,
-    },
-    /// Measures this library beside CubeCL, cubek and wgpu_sort, each in processes of its own
-    #[command(
-        after_help = "Examples:\n  cargo xtask peers\n  cargo xtask peers --sorts\n  FENCEPOST_ADAPTER=swiftshader cargo xtask peers --json\n\n\
-        The programs are built in release mode below target/peers: the first run takes many minutes. CubeCL uses the adapter\n\
-        that it chooses itself."
-    )]
-    Peers {
-        /// Measure the sums of the rows of a matrix, with this library and with cubek
-        #[arg(long)]
-        sums: bool,
-        /// Measure sorts of pairs, with this library and with wgpu_sort
-        #[arg(long, conflicts_with = "sums")]
-        sorts: bool,
-        /// Print JSON instead of the table
-        #[arg(long)]
-        json: bool,
-    },
     /// Compiles the texts of the algorithms with Tint, the compiler of Dawn and Chrome
     #[command(
         after_help = "Example:\n  cargo xtask tint\n\nNeeds Node.js with npm, which fetches Dawn (130 MB) below target/tools. The tests of the \n\
@@ -341,11 +293,11 @@ pub(crate) enum Command {
     #[command(after_help = "Example:\n  cargo xtask package\n\n\
         The check uses the builds of `cargo clippy` in the target folder, and generates no code.")]
     Package,
-    /// Builds and runs a program that takes the library from a registry, together with the newest versions of other
+    /// Builds and runs a program that takes the library from its packages, together with the newest versions of other
     /// crates
     #[command(after_help = "Example:\n  cargo xtask outside\n\n\
-        The packages that would be published go into a registry that is a folder below target/outside, and the program into\n\
-        another; it has types of fastrand, half, image, log, ndarray, num-complex, serde and egui-wgpu, each of its newest\n\
+        The packages that would be published are unpacked below target/outside, and the program uses them in place of those\n\
+        of the registry; it has types of fastrand, half, image, log, ndarray, num-complex, serde and egui-wgpu, each of its newest\n\
         version. It runs on every adapter, and `cargo tree --duplicates` must name no second wgpu. It takes some minutes.")]
     Outside,
     /// Compiles the libraries with each of their features alone, and with none
@@ -368,19 +320,6 @@ pub(crate) enum Command {
     /// Prints the drivers that a run would find on this machine
     #[command(after_help = "Example:\n  cargo xtask doctor")]
     Doctor,
-}
-
-impl Command {
-    /// Returns the name of a command that passes its arguments to a program, and the arguments.
-    pub(crate) fn passed_on(&self) -> Option<(&'static str, &[String])> {
-        match self {
-            Self::Demo { args } => Some(("demo", args)),
-            Self::FuzzWgsl { args } => Some(("fuzz-wgsl", args)),
-            Self::Soak { args } => Some(("soak", args)),
-            Self::Bench { args } => Some(("bench", args)),
-            _ => None,
-        }
-    }
 }
 
 #[derive(Args)]

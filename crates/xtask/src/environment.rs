@@ -91,29 +91,6 @@ pub(crate) fn unwatched(workspace: &Workspace) -> Result<Vars> {
     Ok(vars)
 }
 
-/// Like [`unwatched`], for programs that are compared with others on a driver. On Linux, the default adapter must be a
-/// Vulkan one, because otherwise the CPU would come before software drivers. All programs get only the first driver,
-/// because they would choose differently among several.
-pub(crate) fn unwatched_on_driver(workspace: &Workspace) -> Result<Vars> {
-    const ADAPTER: &str = "FENCEPOST_ADAPTER";
-    let mut vars = unwatched(workspace)?;
-    if cfg!(target_os = "linux") && env::var_os(ADAPTER).is_none() {
-        vars.push(var(ADAPTER, "vulkan"));
-        keep_first_driver(&mut vars);
-    }
-    Ok(vars)
-}
-
-/// Keeps only the first Vulkan driver.
-fn keep_first_driver(vars: &mut Vars) {
-    let of_drivers =
-        vars.iter_mut().filter(|(name, _)| ["VK_DRIVER_FILES", "VK_ICD_FILENAMES"].contains(&&**name));
-    for (_, drivers) in of_drivers {
-        let first = env::split_paths(drivers).next().unwrap_or_default();
-        *drivers = first.to_string_lossy().into_owned();
-    }
-}
-
 /// Adds EGL's driver, SwiftShader and the layer; returns a description of missing ones if the request allows that.
 fn add_drivers(workspace: &Workspace, request: Request, vars: &mut Vars) -> Result<Option<String>> {
     ensure_gl(request.may_install)?;
@@ -170,19 +147,5 @@ fn make_private(_: &Path) -> std::io::Result<()> {
 pub(crate) fn print_exports(vars: &Vars) {
     for (name, value) in vars {
         println!("export {name}={}", quoted(value));
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_drivers_after_the_first_one_are_removed() {
-        let drivers = env::join_paths(["/a.json", "/b.json"]).expect("the paths have no colon");
-        let drivers = drivers.to_string_lossy();
-        let mut vars = vec![var("VK_DRIVER_FILES", &*drivers), var("VK_LAYER_PATH", &*drivers)];
-        keep_first_driver(&mut vars);
-        assert_eq!(vars, [var("VK_DRIVER_FILES", "/a.json"), var("VK_LAYER_PATH", &*drivers)]);
     }
 }

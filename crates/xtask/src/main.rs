@@ -5,7 +5,6 @@ mod api;
 mod bench;
 mod book;
 mod built;
-mod changed;
 mod cli;
 mod count;
 mod debs;
@@ -13,7 +12,6 @@ mod demo;
 mod deny;
 mod environment;
 mod features;
-mod floors;
 mod fuzz;
 mod fuzz_wgsl;
 mod guide;
@@ -24,14 +22,7 @@ mod mutants;
 mod outside;
 mod package;
 mod packages;
-mod peer_program;
-mod peer_row;
-mod peer_sorts;
-mod peer_sums;
-mod peers;
-mod program_help;
 mod progress;
-mod rust_web;
 mod seeds;
 mod semantics;
 mod shell;
@@ -46,7 +37,6 @@ mod test;
 mod tint;
 mod tool;
 mod versions;
-mod weigh;
 mod workspace;
 
 use std::process::ExitCode;
@@ -55,7 +45,6 @@ use anyhow::Result;
 use clap::Parser;
 
 use crate::cli::{Cli, Command};
-use crate::peers::PeerWork;
 use crate::steps::Done;
 use crate::workspace::Workspace;
 
@@ -72,11 +61,6 @@ fn main() -> ExitCode {
 
 /// Runs one command; returns `false` if the command has reported its own failures.
 fn run(command: Command) -> Result<bool> {
-    if let Some((name, args)) = command.passed_on()
-        && program_help::print_if_requested(name, args)?
-    {
-        return Ok(true);
-    }
     let workspace = Workspace::find()?;
     match command {
         Command::Demo { args } => demo::demo(&workspace, &args),
@@ -86,7 +70,6 @@ fn run(command: Command) -> Result<bool> {
         }
         Command::Lint => lint::lint(&workspace),
         Command::Api { write } => api::command(&workspace, write),
-        Command::Floors { files, write } => floors::command(&workspace, &floors::Options { files, write }),
         Command::Model { filter } => model::model(&workspace, &filter),
         Command::Semantics { adapters, json, mode, no_model, filter } => {
             let request = adapters.request(false);
@@ -104,24 +87,18 @@ fn run(command: Command) -> Result<bool> {
         }
         Command::Storm(args) => return storm::storm(&workspace, &args.options()),
         Command::Soak { args } => soak::soak(&workspace, &args),
-        Command::Targets { web, metal, dx12, debian, no_install } => {
-            let sources = targets::Sources { may_install: !no_install, debian };
-            targets::check(&workspace, &targets::chosen(web, metal, dx12), sources)
+        Command::Targets { web, metal, dx12, no_install } => {
+            targets::check(&workspace, &targets::chosen(web, metal, dx12), !no_install)
         }
         Command::Book { serve, open, no_install } => {
             book::book(&workspace, &book::Options { serve, open, may_install: !no_install })
         }
         Command::Bench { args } => bench::bench(&workspace, &args),
-        Command::Count { json, files: true, no_install, .. } => {
-            count::print_files(&workspace, !no_install, json)
-        }
-        Command::Count { json, check, write, no_install, files: false } => {
+        Command::Count { json, check, write, no_install } => {
             count::count(&workspace, &count::Options { json, write, check, may_install: !no_install })
         }
         Command::Versions => versions::versions(&workspace),
-        Command::Peers { sums, sorts, json } => peers::peers(&workspace, PeerWork::of(sums, sorts), json),
         Command::Tint { no_install } => tint::tint(&workspace, !no_install),
-        Command::Weigh { json, filter } => weigh::weigh(&workspace, json, &filter),
         Command::Guide { write } => guide::guide(&workspace, write),
         Command::Package => package::package(&workspace),
         Command::Msrv { no_install } => msrv::msrv(&workspace, !no_install).and_then(Done::required),

@@ -8,9 +8,6 @@ use anyhow::{Context, Result, ensure};
 use crate::shell::{Line, cargo, flag, line};
 use crate::workspace::{Workspace, text_of};
 
-/// Prefix of the names of the published crates.
-const OURS: &str = "fencepost";
-
 /// Crates that are not published.
 const UNPUBLISHED: [&str; 7] = [
     "xtask",
@@ -29,13 +26,8 @@ const UNPUBLISHED: [&str; 7] = [
 /// versions as this one, so that the check reuses the dependencies that earlier steps have checked.
 pub(crate) fn package(workspace: &Workspace) -> Result<()> {
     let target = workspace.made("packaged")?;
-    let packages = pack(workspace, &target)?;
     let folder = target.join("checked");
-    if folder.exists() {
-        fs::remove_dir_all(&folder).with_context(|| format!("cannot remove {}", folder.display()))?;
-    }
-    fs::create_dir_all(&folder)?;
-    let names = packages.iter().map(|package| unpack(package, &folder)).collect::<Result<Vec<_>>>()?;
+    let names = unpacked(workspace, &target, &folder)?;
     let root = text_of(&workspace.path("Cargo.toml"))?;
     fs::write(folder.join("Cargo.toml"), manifest(&names, &root))?;
     fs::copy(workspace.path("Cargo.lock"), folder.join("Cargo.lock")).context("cannot copy Cargo.lock")?;
@@ -46,6 +38,20 @@ pub(crate) fn package(workspace: &Workspace) -> Result<()> {
     check.arg("--target-dir").arg(workspace.root().join(shared)).run()?;
     ensure!(before == files()?, "a build script has changed its package below {}", folder.display());
     Ok(())
+}
+
+/// Packages the published crates below `target`, and unpacks each package below the emptied `folder`; returns the names
+/// of its folders, each a crate with its version.
+///
+/// # Errors
+/// Cargo refuses to package a crate.
+pub(crate) fn unpacked(workspace: &Workspace, target: &Path, folder: &Path) -> Result<Vec<String>> {
+    let packages = pack(workspace, target)?;
+    if folder.exists() {
+        fs::remove_dir_all(folder).with_context(|| format!("cannot remove {}", folder.display()))?;
+    }
+    fs::create_dir_all(folder)?;
+    packages.iter().map(|package| unpack(package, folder)).collect()
 }
 
 /// Unpacks a `.crate` file into its own folder below `folder`, and returns the name of that folder. The files get the
@@ -60,15 +66,7 @@ fn unpack(package: &Path, folder: &Path) -> Result<String> {
 /// the manifest of this workspace.
 fn manifest(names: &[String], root: &str) -> String {
     let members: String = names.iter().map(|name| format!("{name:?}, ")).collect();
-    let crate_of = |name: &String| {
-        let mut dashes = name.match_indices('-').map(|(at, _)| at);
-        let version = dashes.find(|at| name[at + 1..].starts_with(|first: char| first.is_ascii_digit()))?;
-        Some(name[..version].to_owned())
-    };
-    let patches: String = names
-        .iter()
-        .filter_map(|name| Some(format!("{} = {{ path = {name:?} }}\n", crate_of(name)?)))
-        .collect();
+    let patches = patches(names, Path::new(""));
     let mut in_profile = false;
     let profiles = root.lines().filter(|line| {
         if line.starts_with('[') {
@@ -80,6 +78,18 @@ fn manifest(names: &[String], root: &str) -> String {
     format!(
         "[workspace]\nresolver = \"3\"\nmembers = [{members}]\n\n[patch.crates-io]\n{patches}\n{profiles}"
     )
+}
+
+/// Writes the lines that replace the crates of the registry by the packages `names` in a folder.
+pub(crate) fn patches(names: &[String], folder: &Path) -> String {
+    let crate_of = |name: &str| {
+        let mut dashes = name.match_indices('-').map(|(at, _)| at);
+        let version = dashes.find(|at| name[at + 1..].starts_with(|first: char| first.is_ascii_digit()))?;
+        Some(name[..version].to_owned())
+    };
+    // A string of Rust is also one of TOML.
+    let line = |name: &String| Some(format!("{} = {{ path = {:?} }}\n", crate_of(name)?, folder.join(name)));
+    names.iter().filter_map(line).collect()
 }
 
 /// Returns the paths below a folder with the sizes of the files, in order.
@@ -102,7 +112,7 @@ fn files_below(folder: &Path) -> Result<Vec<(PathBuf, u64)>> {
 ///
 /// # Errors
 /// Cargo refuses to package a crate.
-pub(crate) fn pack(workspace: &Workspace, target: &Path) -> Result<Vec<PathBuf>> {
+fn pack(workspace: &Workspace, target: &Path) -> Result<Vec<PathBuf>> {
     let made = target.join("package");
     if made.exists() {
         fs::remove_dir_all(&made).with_context(|| format!("cannot remove {}", made.display()))?;
@@ -124,43 +134,6 @@ pub(crate) fn published(line: Line) -> Line {
     UNPUBLISHED.iter().fold(line.arg("--workspace"), |line, name| line.args(["--exclude", name]))
 }
 
-fn cargo_home() -> Option<PathBuf> {
-    env::var_os("CARGO_HOME").map(PathBuf::from).or_else(|| env::home_dir().map(|home| home.join(".cargo")))
-}
-
-/// Removes sources of this project's crates that cargo unpacked in earlier runs, and their builds in the folder
-/// `target`. Otherwise cargo would use them instead of the current sources of the same version.
-///
-/// # Errors
-/// A file cannot be removed.
-pub(crate) fn forget(target: &Path) -> Result<()> {
-    if let Some(home) = cargo_home() {
-        forget_unpacked(&home.join("registry/src"))?;
-    }
-    forget_ours(&target.join("debug/.fingerprint"))
-}
-
-/// Removes unpacked crates of unnamed registries, which `cargo package` and registries in folders use.
-fn forget_unpacked(sources: &Path) -> Result<()> {
-    let nameless = entries(sources)?.into_iter().filter(|registry| starts_with(registry, "-"));
-    for registry in nameless {
-        forget_ours(&registry)?;
-    }
-    Ok(())
-}
-
-/// Removes this project's crates from a directory of cargo's: their sources, or the records of their builds.
-fn forget_ours(dir: &Path) -> Result<()> {
-    for ours in entries(dir)?.into_iter().filter(|entry| starts_with(entry, OURS)) {
-        fs::remove_dir_all(&ours).with_context(|| format!("cannot remove {}", ours.display()))?;
-    }
-    Ok(())
-}
-
-fn starts_with(path: &Path, start: &str) -> bool {
-    path.file_name().is_some_and(|name| name.to_string_lossy().starts_with(start))
-}
-
 /// Returns the entries of a directory; none if it does not exist.
 fn entries(dir: &Path) -> Result<Vec<PathBuf>> {
     let read = match fs::read_dir(dir) {
@@ -173,17 +146,6 @@ fn entries(dir: &Path) -> Result<Vec<PathBuf>> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn only_this_projects_crates_in_nameless_registries_are_removed() {
-        let home = tempfile::tempdir().expect("a temporary directory");
-        let all =
-            ["-12ab/fencepost-sync-0.1.0", "-12ab/ash-0.38.0", "index.crates.io-1/fencepost-sync-0.1.0"];
-        all.iter().for_each(|dir| fs::create_dir_all(home.path().join(dir)).expect("made"));
-        forget_unpacked(home.path()).expect("readable");
-        let left = all.map(|dir| home.path().join(dir).exists());
-        assert_eq!(left, [false, true, true]);
-    }
 
     #[test]
     fn the_workspace_of_packages_has_them_in_place_of_the_registry_and_the_profiles_of_this_one() {
@@ -205,11 +167,5 @@ mod tests {
         assert_eq!(before.len(), 1);
         fs::write(folder.path().join("src/made.rs"), "").expect("written");
         assert_ne!(files_below(folder.path()).expect("readable"), before);
-    }
-
-    #[test]
-    fn a_home_without_sources_is_no_error() {
-        let home = tempfile::tempdir().expect("a temporary directory");
-        forget_unpacked(&home.path().join("registry/src")).expect("nothing to do");
     }
 }

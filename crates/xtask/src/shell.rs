@@ -65,11 +65,6 @@ impl Line {
         self
     }
 
-    /// Returns the program and its arguments, to be started by another program.
-    pub(crate) fn words(&self) -> impl Iterator<Item = &str> {
-        [&*self.program].into_iter().chain(self.args.iter().map(|arg| &**arg))
-    }
-
     /// Prints the command, runs it, and fails if it does not exit with 0.
     pub(crate) fn run(&self) -> Result<()> {
         eprintln!("+ {self}");

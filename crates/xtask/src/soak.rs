@@ -1,14 +1,23 @@
 //! `cargo xtask soak`: runs the double buffer for minutes, with debug assertions.
 
+use std::env;
+
 use anyhow::Result;
 
-use crate::environment::unwatched_on_driver;
+use crate::environment::unwatched;
 use crate::shell::cargo;
 use crate::workspace::Workspace;
 
-/// Builds and runs the soak of `benches/`, which parses the arguments.
+/// Variable that selects the adapter of a program.
+const ADAPTER: &str = "FENCEPOST_ADAPTER";
+
+/// Builds and runs the soak of `benches/`, which parses the arguments. On Linux it takes a Vulkan adapter, because the
+/// CPU would come before software drivers.
 pub(crate) fn soak(workspace: &Workspace, args: &[String]) -> Result<()> {
     let soak = cargo().args(["run", "--quiet", "-p", "fencepost-benches", "--bin", "soak", "--"]).args(args);
-    let soak = soak.vars(&unwatched_on_driver(workspace)?);
-    soak.dir(workspace.root()).run()
+    let mut vars = unwatched(workspace)?;
+    if cfg!(target_os = "linux") && env::var_os(ADAPTER).is_none() {
+        vars.push((ADAPTER.to_owned(), "vulkan".to_owned()));
+    }
+    soak.vars(&vars).dir(workspace.root()).run()
 }

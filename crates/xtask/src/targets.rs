@@ -2,9 +2,8 @@
 
 use std::path::PathBuf;
 
-use anyhow::Result;
+use anyhow::{Result, ensure};
 
-use crate::rust_web::RustWeb;
 use crate::shell::{cargo, line, which};
 use crate::workspace::Workspace;
 
@@ -54,59 +53,24 @@ impl Target {
             Self::Dx12 => "x86_64-pc-windows-msvc",
         }
     }
-
-    /// Lists the parts of the standard library that must be checked too, if it is not installed.
-    fn std_parts(self) -> &'static str {
-        match self {
-            Self::Web => "std,panic_abort",
-            Self::Metal | Self::Dx12 => "std,panic_abort,panic_unwind",
-        }
-    }
 }
 
-/// Allowed sources of a target's standard library.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Sources {
-    /// `true` if downloads are allowed.
-    pub(crate) may_install: bool,
-    /// `true` to use Debian's compiler even if rustup has the target.
-    pub(crate) debian: bool,
-}
-
-/// Checks every library for each target.
-pub(crate) fn check(workspace: &Workspace, targets: &[Target], sources: Sources) -> Result<()> {
+/// Checks every library for each target, with the standard library of the current toolchain. Uses clippy, which checks
+/// more than cargo at the same cost.
+///
+/// # Errors
+/// A target is missing and cannot be added; a library does not compile.
+pub(crate) fn check(workspace: &Workspace, targets: &[Target], may_install: bool) -> Result<()> {
     for &target in targets {
-        if !sources.debian && has_target(target, sources.may_install) {
-            with_rustup(workspace, target)?;
-        } else {
-            with_debian(workspace, target, &RustWeb::find(workspace, sources.may_install)?)?;
-        }
+        let triple = target.triple();
+        ensure!(has_target(target, may_install), "no library for {triple}: `rustup target add {triple}`");
+        // Cargo locks a directory for a whole build, so each target has its own.
+        let dir = workspace.made(&format!("check/{triple}"))?;
+        let check = cargo().arg("clippy").args(FAST_DERIVE).args(LIBRARIES).args(["--lib", "--target"]);
+        let check = check.arg(triple).arg("--target-dir").arg(dir).args(["--", "-D", "warnings"]);
+        check.dir(workspace.root()).run()?;
     }
     Ok(())
-}
-
-/// Checks with the current toolchain, which has this target's standard library. Uses clippy, which checks more at the
-/// same cost.
-fn with_rustup(workspace: &Workspace, target: Target) -> Result<()> {
-    let dir = target_dir(workspace, target, "rustup")?;
-    let check =
-        cargo().arg("clippy").args(FAST_DERIVE).args(LIBRARIES).args(["--lib", "--target", target.triple()]);
-    check.arg("--target-dir").arg(dir).args(["--", "-D", "warnings"]).dir(workspace.root()).run()
-}
-
-/// Checks with Debian's compiler, which checks the standard library from its sources first.
-fn with_debian(workspace: &Workspace, target: Target, rust: &RustWeb) -> Result<()> {
-    let dir = target_dir(workspace, target, "debian")?;
-    let build_std = format!("-Zbuild-std={}", target.std_parts());
-    let check =
-        rust.cargo().args(["check", &build_std]).args(LIBRARIES).args(["--lib", "--target", target.triple()]);
-    check.arg("--target-dir").arg(dir).dir(workspace.root()).run()
-}
-
-/// Returns a directory for each compiler and target: the compilers differ, and cargo locks a directory for a whole
-/// build.
-fn target_dir(workspace: &Workspace, target: Target, compiler: &str) -> Result<PathBuf> {
-    workspace.made(&format!("check/{compiler}-{}", target.triple()))
 }
 
 /// Returns `true` if the current toolchain has the target's standard library; adds it with rustup if that is allowed.

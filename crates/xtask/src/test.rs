@@ -6,7 +6,6 @@ use std::{fs, thread};
 
 use anyhow::{Context, Result, bail};
 
-use crate::changed::{Inputs, when_changed};
 use crate::count;
 use crate::deny::deny;
 use crate::environment::{Request, Vars, set_up};
@@ -22,7 +21,7 @@ use crate::package::package;
 use crate::shell::{Line, cargo, flag};
 use crate::steps::{Done, Step, Steps, timed};
 use crate::suite::{self, MODES, Plan, Program};
-use crate::targets::{self, Sources, Target};
+use crate::targets::{self, Target};
 use crate::versions::versions;
 use crate::workspace::Workspace;
 
@@ -106,22 +105,19 @@ fn run_suite(programs: &[Program], vars: &Vars, options: &Options, results: &Pat
 /// Runs the steps that need no device test: they read the sources or compile. Adds its tests to `ran`.
 fn checks(workspace: &Workspace, options: &Options, ran: &AtomicUsize) -> Vec<Step> {
     let may_install = options.request.may_install;
-    let sources = Sources { may_install, debian: false };
     let done = |line: Line| line.dir(workspace.root()).run().map(|()| Done::Yes);
-    let web = || targets::check(workspace, &[Target::Web], sources).map(|()| Done::Yes);
+    let web = || targets::check(workspace, &[Target::Web], may_install).map(|()| Done::Yes);
     let mut steps = vec![
         timed("doc tests", || {
             ran.fetch_add(suite::doc_tests(workspace, &options.filter)?, Ordering::Relaxed);
             Ok(Done::Yes)
         }),
         timed("clippy", || done(clippy())),
-        timed("count", || {
-            when_changed(workspace, "count", Inputs::Benches, || count::check(workspace, may_install))
-        }),
+        timed("count", || count::check(workspace, may_install)),
     ];
     if options.full {
         steps.push(timed("doc", || done(doc())));
-        steps.push(timed("targets --web", || when_changed(workspace, "web", Inputs::Library, web)));
+        steps.push(timed("targets --web", web));
         steps.push(timed("package", || package(workspace).map(|()| Done::Yes)));
         steps.push(timed("model", || model(workspace, &[]).map(|()| Done::Yes)));
         steps.push(timed("fuzz", || fuzz(workspace, FUZZ_SECONDS, may_install)));

@@ -1,4 +1,4 @@
-//! A program that gets Fencepost from a registry, with the newest versions of crates whose types Fencepost accepts.
+//! A program that gets Fencepost from its packages, with the newest versions of crates whose types Fencepost accepts.
 //!
 //! `cargo xtask outside` copies, builds and runs it. It runs on every adapter, and fails if a result is wrong.
 

@@ -6,8 +6,6 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail, ensure};
 
-use crate::count::files;
-use crate::count::files::Files;
 use crate::packages::Manager;
 use crate::shell::{line, which};
 
@@ -54,21 +52,6 @@ impl Callgrind {
         counted.collect()
     }
 
-    /// Returns the source files whose code a launch of a row executes.
-    pub(super) fn files(&self, contestant: &str, row: &str, root: &Path) -> Result<Files> {
-        let rows = self.run(contestant)?;
-        for (at, line) in rows.lines().enumerate() {
-            let (name, launches) = counted(line)?;
-            if name == row {
-                let dump = part(&self.dumps_of(contestant), at + 1);
-                let text =
-                    fs::read_to_string(&dump).with_context(|| format!("cannot read {}", dump.display()))?;
-                return files::of(&text, root, launches);
-            }
-        }
-        bail!("contestant `{contestant}` has no row `{row}`")
-    }
-
     fn dumps_of(&self, contestant: &str) -> PathBuf {
         self.dumps.join(contestant.replace(' ', "-"))
     }
@@ -95,20 +78,14 @@ fn part(dumps: &Path, number: usize) -> PathBuf {
     name.into()
 }
 
-/// Parses a line of the program: the row, and the number of counted launches.
-fn counted(line: &str) -> Result<(String, f64)> {
+/// Parses a line of the program: the row, and its instructions per launch.
+fn per_launch(line: &str, dump: &Path) -> Result<(String, f64)> {
     let row: serde_json::Value = serde_json::from_str(line).with_context(|| format!("`{line}`"))?;
     let name = row["row"].as_str().with_context(|| format!("no row in `{line}`"))?;
     let launches = row["launches"].as_f64().with_context(|| format!("no launches in `{line}`"))?;
-    Ok((name.to_owned(), launches))
-}
-
-/// Parses a line of the program: the row, and its instructions per launch.
-fn per_launch(line: &str, dump: &Path) -> Result<(String, f64)> {
-    let (name, launches) = counted(line)?;
     let text = fs::read_to_string(dump).with_context(|| format!("cannot read {}", dump.display()))?;
     let instructions = total(&text).with_context(|| format!("row `{name}`, {}", dump.display()))?;
-    Ok((name, instructions / launches))
+    Ok((name.to_owned(), instructions / launches))
 }
 
 /// Returns the total that callgrind counted in one of its files.

@@ -4,7 +4,6 @@
 mod callgrind;
 mod compare;
 mod counts;
-mod files;
 mod table;
 
 use std::path::PathBuf;
@@ -60,15 +59,6 @@ fn compared(counted: &Counts, kept: Option<&Counts>) -> Result<()> {
         Some(failure) => bail!("{failure}"),
         None => Ok(()),
     }
-}
-
-/// Prints the source files whose code one launch executes, with the number of instructions in each.
-pub(crate) fn print_files(workspace: &Workspace, may_install: bool, json: bool) -> Result<()> {
-    callgrind::ensure(may_install)?;
-    let callgrind = Callgrind { program: program(workspace)?, dumps: workspace.made("instructions")? };
-    let found = callgrind.files(files::CONTESTANT, files::ROW, workspace.root())?;
-    print!("{}", if json { format!("{:#}\n", serde_json::json!(found)) } else { files::table(&found) });
-    Ok(())
 }
 
 /// Counts all contestants at the same time, each in its own process; counts do not depend on time.

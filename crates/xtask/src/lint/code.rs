@@ -1,12 +1,110 @@
-//! Blanks out comments, strings and characters of Rust source, so that rules see only code.
+//! Splits Rust source into code, comments and literals, so that a rule sees only the part that it is about.
 
-/// Replaces every comment, string and character literal by spaces; lines and columns stay where they are.
-pub(super) fn code_only(source: &str) -> String {
-    let mut blanker = Blanker { rest: source, out: String::with_capacity(source.len()) };
-    while !blanker.rest.is_empty() {
-        blanker.step();
+/// A file of the workspace, and its code without comments and literals.
+pub(super) struct Source {
+    /// Path from the root, with forward slashes.
+    pub(super) path: String,
+    pub(super) text: String,
+    /// Text in which spaces replace comments and literals. Each other byte stays where it is.
+    pub(super) code: String,
+}
+
+impl Source {
+    pub(super) fn new(path: String, text: String) -> Self {
+        let code = code_only(&text);
+        Self { path, text, code }
     }
-    blanker.out
+
+    /// Returns `true` if the file consists of tests or models.
+    pub(super) fn is_test(&self) -> bool {
+        self.path.contains("/tests/") || self.path.ends_with("tests.rs") || self.path.contains("loom_")
+    }
+}
+
+/// Kind of a piece of source.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Comment,
+    Text,
+    Character,
+    Code,
+}
+
+/// Returns the pieces of a source: comments, literals, words, and other characters one by one.
+fn pieces(source: &str) -> impl Iterator<Item = (Kind, &str)> {
+    let mut rest = source;
+    std::iter::from_fn(move || {
+        if rest.is_empty() {
+            return None;
+        }
+        let (kind, length) = if let Some(length) = comment(rest) {
+            (Kind::Comment, length)
+        } else if let Some(length) = raw_string(rest).or_else(|| string(rest)) {
+            (Kind::Text, length)
+        } else if let Some(length) = character(rest) {
+            (Kind::Character, length)
+        } else {
+            (Kind::Code, word(rest))
+        };
+        let (piece, after) = rest.split_at(length);
+        rest = after;
+        Some((kind, piece))
+    })
+}
+
+/// Replaces every comment, string and character literal by spaces.
+fn code_only(source: &str) -> String {
+    let mut code = String::with_capacity(source.len());
+    for (kind, piece) in pieces(source) {
+        match kind {
+            Kind::Code => code.push_str(piece),
+            _ => blank(piece, &mut code),
+        }
+    }
+    code
+}
+
+/// Writes a space for each byte, except for the ends of lines.
+fn blank(piece: &str, out: &mut String) {
+    out.extend(piece.bytes().map(|byte| if byte == b'\n' { '\n' } else { ' ' }));
+}
+
+/// Replaces the items that exist only in test builds by spaces: those with `#[cfg(test)]` or `#[cfg(all(test, ..))]`.
+pub(super) fn without_tests(code: &str) -> String {
+    let mut out = String::with_capacity(code.len());
+    let mut rest = code;
+    while let Some(at) = rest.find("#[cfg(") {
+        let (before, item) = rest.split_at(at);
+        out.push_str(before);
+        let condition = &item["#[cfg(".len()..];
+        let condition = condition.strip_prefix("all(").unwrap_or(condition);
+        let is_test = condition.strip_prefix("test").is_some_and(|after| after.starts_with([',', ')']));
+        let (part, after) = item.split_at(if is_test { item_length(item) } else { "#[cfg(".len() });
+        if is_test {
+            blank(part, &mut out);
+        } else {
+            out.push_str(part);
+        }
+        rest = after;
+    }
+    out + rest
+}
+
+/// Returns the length of the item at the start of `code`, which ends with a semicolon or the brace that closes it.
+pub(super) fn item_length(code: &str) -> usize {
+    let mut depth = 0_usize;
+    for (at, c) in code.char_indices() {
+        match c {
+            '(' | '[' | '{' => depth += 1,
+            ')' | ']' | '}' if depth == 0 => return at,
+            ')' | ']' | '}' => depth -= 1,
+            _ => {}
+        }
+        if depth == 0 && (c == '}' || c == ';') {
+            return at + 1;
+        }
+    }
+    code.len()
 }
 
 /// A comment or a string literal.
@@ -22,57 +120,40 @@ pub(super) struct Prose<'a> {
 /// Returns every comment and every string of `source`, in order.
 pub(super) fn prose(source: &str) -> Vec<Prose<'_>> {
     let mut found = Vec::new();
-    let mut rest = source;
     let mut line = 1;
-    while !rest.is_empty() {
-        let (is_comment, text) = match (comment(rest), raw_string(rest).or_else(|| string(rest))) {
-            (Some(length), _) => (true, Some(&rest[..length])),
-            (None, Some(length)) => (false, Some(&rest[..length])),
-            (None, None) => (false, None),
-        };
-        found.extend(text.map(|text| Prose { line, is_comment, text }));
-        let length = text.map_or_else(|| character(rest).unwrap_or_else(|| word(rest)), str::len);
-        line += rest[..length].matches('\n').count();
-        rest = &rest[length..];
+    for (kind, text) in pieces(source) {
+        if matches!(kind, Kind::Comment | Kind::Text) {
+            found.push(Prose { line, is_comment: kind == Kind::Comment, text });
+        }
+        line += text.matches('\n').count();
     }
     found
 }
 
-struct Blanker<'a> {
-    rest: &'a str,
-    out: String,
+/// Returns each position of `text` in `code` that is not a part of a longer word.
+pub(super) fn whole<'a>(code: &'a str, text: &'a str) -> impl Iterator<Item = usize> + 'a {
+    let is_whole = move |at: &usize| {
+        let before = code[..*at].chars().next_back().is_some_and(is_word);
+        let after = code[at + text.len()..].starts_with(is_word) && text.ends_with(is_word);
+        !before && !after
+    };
+    code.match_indices(text).map(|(at, _)| at).filter(is_whole)
 }
 
-impl Blanker<'_> {
-    /// Removes one literal, comment, word or character from the front.
-    fn step(&mut self) {
-        let rest = self.rest;
-        let literal =
-            comment(rest).or_else(|| raw_string(rest)).or_else(|| string(rest)).or_else(|| character(rest));
-        match literal {
-            Some(length) => self.blank(length),
-            None => self.keep(word(rest)),
-        }
-    }
+/// Returns the number of the line at a position.
+pub(super) fn line_at(code: &str, at: usize) -> usize {
+    code[..at].matches('\n').count() + 1
+}
 
-    fn blank(&mut self, length: usize) {
-        let (taken, rest) = self.rest.split_at(length);
-        self.out.extend(taken.chars().map(|c| if c == '\n' { '\n' } else { ' ' }));
-        self.rest = rest;
-    }
-
-    fn keep(&mut self, length: usize) {
-        let (taken, rest) = self.rest.split_at(length);
-        self.out.push_str(taken);
-        self.rest = rest;
-    }
+/// Returns the identifier at the start of `code`, which may be empty.
+pub(super) fn identifier(code: &str) -> &str {
+    &code[..code.find(|c| !is_word(c)).unwrap_or(code.len())]
 }
 
 /// Returns the length of the word, or the single character, that `rest` starts with.
 fn word(rest: &str) -> usize {
-    let end = rest.find(|c: char| !is_word(c)).unwrap_or(rest.len());
     let first = rest.chars().next().map_or(0, char::len_utf8);
-    end.max(first)
+    identifier(rest).len().max(first)
 }
 
 /// Returns `true` for the characters of identifiers and keywords.
@@ -153,6 +234,19 @@ fn quoted_length(body: &str, quote: char) -> Option<usize> {
 mod tests {
     use super::*;
 
+    #[test]
+    fn only_the_condition_test_leaves_code_out() {
+        let rest = |code: &str| without_tests(code).split_whitespace().collect::<Vec<_>>().join(" ");
+        for cfg in ["test", "all(test, unix)", "all(test)"] {
+            let function = format!("a;\n#[cfg({cfg})]\nfn b(c: [u8; 2]) {{ d; {{}} }}\ne;");
+            assert_eq!(rest(&function), "a; e;", "{cfg}");
+            assert_eq!(rest(&format!("#[cfg({cfg})]\nmod b;\nmod c;")), "mod c;", "{cfg}");
+        }
+        for cfg in ["all(testing, unix)", "all(test_only)", "not(test)", "any(test, unix)"] {
+            assert!(rest(&format!("#[cfg({cfg})]\nmod b;")).ends_with("mod b;"), "{cfg}");
+        }
+    }
+
     fn words(source: &str) -> Vec<String> {
         code_only(source).split_whitespace().map(str::to_owned).collect()
     }
@@ -199,7 +293,7 @@ mod tests {
     fn lines_and_columns_stay() {
         let source = "a \"x\ny\" b\n/* é\n */ c";
         let code = code_only(source);
-        assert_eq!(code.lines().count(), source.lines().count());
+        assert_eq!((code.len(), code.lines().count()), (source.len(), source.lines().count()));
         assert_eq!(code.lines().nth(1).and_then(|l| l.find('b')), Some(3));
     }
 }

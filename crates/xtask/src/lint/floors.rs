@@ -1,143 +1,141 @@
 //! Checks that an import between rooms of the core crate goes down.
+//!
+//! A path from the root of the crate names a room. A re-export is an import too, so a chain of re-exports also goes
+//! down, and hides no import that goes up.
 
-use std::collections::BTreeSet;
-use std::path::Path;
+use anyhow::{Result, ensure};
 
-use anyhow::{Result, bail};
+use super::Finding;
+use super::code::{Source, identifier, line_at, whole, without_tests};
+use crate::workspace::{Workspace, text_of};
 
-use super::imports::{Import, imports, refused};
-use super::rules::Finding;
-use crate::workspace::Workspace;
+/// Folder of the crate with rooms.
+const SRC: &str = "crates/core/src/";
+/// The list of the rooms, the top floor first.
+const LIST: &str = "docs/floors.txt";
 
-/// The crate with floors, and the list of the floors.
-pub(super) const SRC: &str = "crates/core/src";
-pub(super) const LIST: &str = "docs/floors.txt";
-
-/// A room: a folder of the crate, or a file at its root.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Room {
-    pub(crate) name: String,
-    /// One sentence that describes the room.
-    pub(crate) sentence: String,
-}
-
-/// The rooms, the top floor first.
-#[derive(Debug, Clone)]
-pub(crate) struct Floors(Vec<Room>);
-
-impl Floors {
-    /// Reads the list.
-    ///
-    /// # Errors
-    /// The list cannot be read, or a line has no sentence.
-    pub(crate) fn read(workspace: &Workspace) -> Result<Self> {
-        Self::parse(&std::fs::read_to_string(workspace.path(LIST))?)
-    }
-
-    fn parse(list: &str) -> Result<Self> {
-        let lines = list.lines().filter(|line| !line.trim().is_empty() && !line.starts_with('#'));
-        let room = |line: &str| match line.split_once(' ') {
-            Some((name, sentence)) => Ok(Room { name: name.into(), sentence: sentence.trim().into() }),
-            None => bail!("{LIST}: room `{line}` has no sentence"),
-        };
-        lines.map(room).collect::<Result<_>>().map(Self)
-    }
-
-    pub(crate) fn rooms(&self) -> &[Room] {
-        &self.0
-    }
-
-    /// Returns the floor number of a file, counted from the top.
-    fn floor(&self, file: &str) -> Option<usize> {
-        let room = room_of(file);
-        self.0.iter().position(|own| own.name == room)
-    }
-}
-
-/// Returns the room of a file.
-pub(crate) fn room_of(file: &str) -> &str {
-    file.split('/').next().unwrap_or(file).trim_end_matches(".rs")
-}
-
-/// Returns every import of the core crate that goes up, and every room without a floor, by file.
+/// Returns every import of the core crate that goes up, and every path from its root that names no room.
 ///
 /// # Errors
-/// The sources or the list cannot be read.
-pub(super) fn check(workspace: &Workspace) -> Result<Vec<(String, Finding)>> {
-    let floors = Floors::read(workspace)?;
-    let refused = refused(Path::new(&workspace.path(SRC)))?;
-    let refused = refused.into_iter().map(|(file, finding)| (format!("{SRC}/{file}"), finding));
-    Ok(broken(&floors, &core_imports(workspace)?).into_iter().chain(refused).collect())
+/// The list cannot be read or is empty.
+pub(super) fn check(workspace: &Workspace, sources: &[Source]) -> Result<Vec<Finding>> {
+    let list = text_of(&workspace.path(LIST))?;
+    let rooms: Vec<&str> = rooms(&list);
+    ensure!(!rooms.is_empty(), "{LIST} has no rooms");
+    Ok(sources.iter().flat_map(|source| broken(&rooms, source)).collect())
 }
 
-/// Returns the imports of the core crate.
-///
-/// # Errors
-/// The sources cannot be read.
-pub(crate) fn core_imports(workspace: &Workspace) -> Result<Vec<Import>> {
-    imports(Path::new(&workspace.path(SRC)))
+/// Returns the first word of each line that is not a comment.
+fn rooms(list: &str) -> Vec<&str> {
+    let lines = list.lines().filter(|line| !line.starts_with('#'));
+    lines.map(identifier).filter(|name| !name.is_empty()).collect()
 }
 
-fn broken(floors: &Floors, imports: &[Import]) -> Vec<(String, Finding)> {
+fn broken(rooms: &[&str], source: &Source) -> Vec<Finding> {
+    let path = &source.path;
+    let Some(file) = path.strip_prefix(SRC).filter(|file| *file != "lib.rs" && !source.is_test()) else {
+        return Vec::new();
+    };
     let mut findings = Vec::new();
-    let mut add = |file: &str, line, what| findings.push((format!("{SRC}/{file}"), Finding { line, what }));
-    let mut unknown = BTreeSet::new();
-    for import in imports.iter().filter(|import| import.from != "lib.rs") {
-        let from = floors.floor(&import.from);
-        let to = floors.floor(&import.to);
-        for (file, floor) in [(&import.from, from), (&import.to, to)] {
-            if floor.is_none() && unknown.insert(room_of(file)) {
-                add(file, 1, format!("room `{}` is not in {LIST}: give it a floor", room_of(file)));
-            }
+    let mut add = |line, what| findings.push(Finding { path: path.clone(), line, what });
+    let own = file.split('/').next().unwrap_or(file).trim_end_matches(".rs");
+    let Some(floor) = rooms.iter().position(|room| *room == own) else {
+        add(1, format!("room `{own}` is not in {LIST}: give it a floor"));
+        return findings;
+    };
+    let code = without_tests(&source.code);
+    for (at, name) in from_root(&code, depth(file)) {
+        match rooms.iter().position(|room| *room == name) {
+            Some(above) if above < floor => add(
+                line_at(&code, at),
+                format!("room `{name}` lies above room `{own}`, and an import goes down"),
+            ),
+            Some(_) => {}
+            None => add(line_at(&code, at), format!("`{name}` is not a room: name the file of the item")),
         }
-        if let (Some(above), Some(below)) = (to, from)
-            && above < below
-        {
-            let Import { from, to, name, line } = import;
-            let what = format!(
-                "{from} imports `{name}` of {to}: room `{}` lies above room `{}`, and an import goes down",
-                room_of(to),
-                room_of(from)
-            );
-            add(from, *line, what);
+    }
+    for (at, line) in source.text.lines().enumerate() {
+        if line.trim_start().strip_prefix("#[path = ").is_some_and(|file| file.contains('/')) {
+            add(at + 1, "`#[path]` hides the file of a module: name one of the same folder".to_owned());
         }
     }
     findings
+}
+
+/// Returns the number of `super` that lead from a file to the root of the crate.
+fn depth(file: &str) -> usize {
+    let module = file.trim_end_matches(".rs");
+    module.strip_suffix("/mod").unwrap_or(module).split('/').count()
+}
+
+/// Returns the place and the first name of each path from the root: after `crate`, or after enough `super`. The paths of
+/// a macro begin with `$crate`, and name what programs see.
+fn from_root(code: &str, depth: usize) -> Vec<(usize, &str)> {
+    let supers = "super::".repeat(depth);
+    let of_crate = whole(code, "crate::").filter(|at| !code[..*at].ends_with('$'));
+    let of_crate = of_crate.map(|at| (at, at + "crate::".len()));
+    let of_super = code.match_indices(&supers).map(|(at, found)| (at, at + found.len()));
+    of_crate.chain(of_super).map(|(at, end)| (at, identifier(&code[end..]))).collect()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn import(from: &str, to: &str) -> Import {
-        Import { from: from.into(), line: 3, to: to.into(), name: "Item".into() }
+    const ROOMS: [&str; 2] = ["api", "low"];
+
+    fn found(path: &str, text: &str) -> Vec<String> {
+        let source = Source::new(format!("{SRC}{path}"), text.to_owned());
+        broken(&ROOMS, &source).into_iter().map(|finding| finding.what).collect()
     }
 
-    fn found(imports: &[Import]) -> Vec<String> {
-        let floors =
-            Floors::parse("# top\napi   Programs call it.\nlow It lies below.\n").expect("it is a list");
-        broken(&floors, imports).into_iter().map(|(_, finding)| finding.what).collect()
+    fn goes_up(path: &str, text: &str) -> bool {
+        let found = found(path, text);
+        found.len() == 1 && found[0].contains("room `api` lies above room `low`")
     }
 
     #[test]
     fn an_import_goes_down() {
-        assert!(found(&[import("api/a.rs", "low/b.rs"), import("api/a.rs", "api/c.rs")]).is_empty());
-        let up = found(&[import("low/b.rs", "api/a.rs")]);
-        assert!(up[0].starts_with("low/b.rs imports `Item` of api/a.rs") && up.len() == 1, "{up:?}");
+        assert!(found("api/a.rs", "use crate::low::b::Item;\nuse crate::api::c::Item;").is_empty());
+        assert!(goes_up("low/b.rs", "use crate::api::a::Item;"));
+        assert!(goes_up("low/mod.rs", "pub(crate) use crate::api::a::*;"), "an export is an import");
+        assert!(goes_up("low/b.rs", "fn f(_: crate::api::a::Item) {}"));
+        assert!(goes_up("low/b.rs", "use super::super::api::a::Item;"));
+        assert!(goes_up("low/mod.rs", "use super::api::a::Item;"));
+        assert!(goes_up("low.rs", "use super::api::a::Item;"));
     }
 
     #[test]
     fn files_of_a_room_may_import_each_other() {
-        assert!(found(&[import("low/a.rs", "low/b.rs"), import("low/b.rs", "low/a.rs")]).is_empty());
+        assert!(found("low/a.rs", "use crate::low::b::Item;\nuse super::b::Item;\nmod c;").is_empty());
+    }
+
+    #[test]
+    fn a_path_from_the_root_names_a_room() {
+        assert!(found("low/a.rs", "use crate::Item;")[0].contains("`Item` is not a room"));
+        assert_eq!(found("low/a.rs", "use crate::{low::b, api};").len(), 1);
+        assert!(found("low/a.rs", "macro_rules! m { () => { $crate::Item }; }").is_empty());
+        assert!(found("low/a.rs", "// crate::api\npub(crate) fn f() {}").is_empty());
+        assert!(found("lib.rs", "pub use crate::api::a::Item;").is_empty());
+    }
+
+    #[test]
+    fn only_code_of_tests_is_left_out() {
+        let import = "mod m { use crate::api::a::Item; }";
+        assert!(found("low/a.rs", &format!("#[cfg(test)]\n{import}")).is_empty());
+        assert!(found("low/a_tests.rs", import).is_empty());
+        assert!(goes_up("low/a.rs", &format!("#[cfg(not(test))]\n{import}")));
     }
 
     #[test]
     fn a_room_without_a_floor_is_found() {
-        assert!(found(&[import("attic/a.rs", "low/b.rs")])[0].contains("room `attic` is not in"));
+        assert!(found("attic/a.rs", "")[0].contains("room `attic` is not in"));
+        assert_eq!(rooms("# top\napi Programs call it.\nlow\n"), ROOMS);
     }
 
     #[test]
-    fn a_room_needs_a_sentence() {
-        assert!(Floors::parse("api\n").is_err());
+    fn the_file_of_a_module_is_in_its_folder() {
+        assert_eq!(found("low/a.rs", "#[path = \"../api/a.rs\"]\nmod other;").len(), 1);
+        assert!(found("low/a.rs", "#[path = \"no_b.rs\"]\nmod b;").is_empty());
     }
 }

@@ -1,16 +1,13 @@
-//! Rules on the text of a single file, one function each.
+//! Rules on the text of a single Rust file.
 
-use super::code::{code_only, is_word, prose};
+use super::Found;
+use super::code::{Source, line_at, prose, whole};
 
 const MAX_FILE_LINES: usize = 900;
 /// The file with the trait of the algorithms: more than half of its lines are documentation, and a trait is in one file.
 const LONG_TRAIT: &str = "crates/algorithms/src/algorithms.rs";
-const MAX_FUNCTION_LINES: usize = 80;
 /// Limit for an example, which is read in one go; code that is not part of the lesson is in files next to it.
 const MAX_EXAMPLE_LINES: usize = 120;
-
-/// Macros that mark unfinished work.
-const UNFINISHED: [&str; 3] = ["todo", "unimplemented", "dbg"];
 
 /// Files that may contain unsafe code: they use native handles, compile kernels without runtime checks, or are tests
 /// that leave out or count barriers, refuse calls, count heap memory, or block a device.
@@ -65,64 +62,88 @@ const LOCKING: [&str; 7] = [
     "crates/sync/src/",
 ];
 
-/// One broken rule: its line, and a description.
-#[derive(Debug, PartialEq, Eq)]
-pub(super) struct Finding {
-    pub(super) line: usize,
-    pub(super) what: String,
+/// Texts that the code of some files must not contain.
+struct Refused {
+    texts: &'static [&'static str],
+    /// Starts of the paths of the files.
+    folders: &'static [&'static str],
+    /// Files of these folders that may contain the texts.
+    except: &'static [&'static str],
+    what: &'static str,
 }
 
-/// Returns every broken rule of one file; `path` is relative to the root and has forward slashes.
-pub(super) fn check(path: &str, source: &str) -> Vec<Finding> {
-    let code = code_only(source);
-    let mut findings = unfinished(&code);
-    if !path.starts_with("benches/") {
-        findings.extend(unsafe_code(path, &code));
+static REFUSED: [Refused; 4] = [
+    Refused {
+        texts: &["unsafe"],
+        folders: &["crates/", "examples/", "fuzz/", "tests/"],
+        except: &UNSAFE_FILES,
+        what: "`unsafe` outside the native files, which ARCHITECTURE.md lists",
+    },
+    // `report!` may be called under a lock.
+    Refused {
+        texts: &[
+            "log::error!",
+            "log::warn!",
+            "log::info!",
+            "log::debug!",
+            "log::trace!",
+            "log::log!",
+            "log::logger(",
+        ],
+        folders: &LOCKING,
+        except: &["crates/kernels/src/report.rs"],
+        what: "`log::` calls user code, perhaps under a lock: use `fencepost_kernels::report!`",
+    },
+    Refused {
+        texts: &["backend", "driver", "vendor_id"],
+        folders: &["crates/algorithms/src/"],
+        except: &[],
+        what: NAMED_DRIVER,
+    },
+    Refused {
+        texts: &["include!(", "extern crate self"],
+        folders: &["crates/core/src/"],
+        except: &[],
+        what: "the imports of this code are not read: write a module, and `crate`",
+    },
+];
+
+const NAMED_DRIVER: &str = "the name of a driver: choose by a kind, a limit or an ability";
+
+/// Returns every broken rule of one file.
+pub(super) fn check(source: &Source) -> Vec<Found> {
+    let Source { path, text, code } = source;
+    let is_in = |folders: &[&str]| folders.iter().any(|folder| path.starts_with(folder));
+    let mut found = Vec::new();
+    for rule in &REFUSED {
+        if is_in(rule.folders) && !rule.except.contains(&path.as_str()) {
+            let places = rule.texts.iter().flat_map(|text| whole(code, text));
+            found.extend(places.map(|at| (line_at(code, at), rule.what.to_owned())));
+        }
     }
-    findings.extend(logging(path, &code));
     if path.starts_with("crates/") && path.contains("/src/") {
-        findings.extend(long_file(source, MAX_FILE_LINES).filter(|_| path != LONG_TRAIT));
-        findings.extend(long_functions(&code));
-        findings.extend(hidden_fields(&code));
-        findings.extend(hidden_conditions(&code));
-        findings.extend(driver_names(path, source, &code));
+        found.extend(long_file(text, MAX_FILE_LINES).filter(|_| path != LONG_TRAIT));
+        found.extend(hidden_fields(code));
+    }
+    if is_in(&LIBRARY) && path != NAMES_DRIVERS {
+        let strings = prose(text).into_iter().filter(|prose| !prose.is_comment && names_driver(prose.text));
+        found.extend(strings.map(|prose| (prose.line, NAMED_DRIVER.to_owned())));
     }
     if path.strip_prefix("examples/").is_some_and(|name| !name.contains('/')) {
-        findings.extend(long_file(source, MAX_EXAMPLE_LINES));
+        found.extend(long_file(text, MAX_EXAMPLE_LINES));
     }
-    findings.sort_by_key(|finding| finding.line);
-    findings
+    found.sort();
+    found
 }
 
-/// The only file that calls the logger.
-const LOGS: &str = "crates/kernels/src/report.rs";
-
-/// Finds calls of the logger, which is user code, in the crates that hold locks. `report!` may be called under a lock.
-fn logging(path: &str, code: &str) -> Vec<Finding> {
-    if path == LOGS || !LOCKING.iter().any(|folder| path.starts_with(folder)) {
-        return Vec::new();
-    }
-    let what = "`log::` calls user code, perhaps under a lock: use `fencepost_kernels::report!`";
-    let is_call = |at: &usize| {
-        let name = code[at + 3..].strip_prefix("::").unwrap_or_default();
-        ["error!", "warn!", "info!", "debug!", "trace!", "log!", "logger("]
-            .iter()
-            .any(|call| name.starts_with(call))
-    };
-    words(code, "log").filter(is_call).map(|at| finding(code, at, what.to_owned())).collect()
-}
-
-fn unsafe_code(path: &str, code: &str) -> Vec<Finding> {
-    if UNSAFE_FILES.contains(&path) {
-        return Vec::new();
-    }
-    let what = "`unsafe` outside the native files, which ARCHITECTURE.md lists";
-    words(code, "unsafe").map(|at| finding(code, at, what.to_owned())).collect()
+/// Returns `true` for the names of drivers. The library must decide by kinds, limits and features.
+fn names_driver(text: &str) -> bool {
+    DRIVERS.iter().any(|name| text.to_lowercase().contains(name))
 }
 
 /// Finds assignments that a search for `.field = ` or `field: ` would miss: of several fields with a tuple, and of
 /// several variables with one `Default::default()`.
-fn hidden_fields(code: &str) -> Vec<Finding> {
+fn hidden_fields(code: &str) -> Vec<Found> {
     let what = |line: &str| {
         let fields = line.split_once(") = (").map(|(fields, _)| fields);
         if line.starts_with('(') && fields.is_some_and(|fields| fields.contains('.')) {
@@ -133,139 +154,41 @@ fn hidden_fields(code: &str) -> Vec<Finding> {
             None
         }
     };
-    let found = code.lines().enumerate().filter_map(|(at, line)| Some((at, what(line.trim())?)));
-    found.map(|(at, what)| Finding { line: at + 1, what: what.to_owned() }).collect()
+    let found = code.lines().enumerate().filter_map(|(at, line)| Some((at + 1, what(line.trim())?)));
+    found.map(|(line, what)| (line, what.to_owned())).collect()
 }
 
-/// Finds driver names in strings of the library, and uses of the graphics API's or the driver's name in the algorithms.
-/// The library must decide by kinds, limits and features.
-fn driver_names(path: &str, source: &str, code: &str) -> Vec<Finding> {
-    if !LIBRARY.iter().any(|folder| path.starts_with(folder)) || path == NAMES_DRIVERS {
-        return Vec::new();
-    }
-    let names = |text: &str| DRIVERS.iter().any(|name| text.to_lowercase().contains(name));
-    let strings = prose(source).into_iter().filter(|prose| !prose.is_comment && names(prose.text));
-    let what = "the name of a driver: choose by a kind, a limit or an ability";
-    let mut found: Vec<_> =
-        strings.map(|prose| Finding { line: prose.line, what: what.to_owned() }).collect();
-    if path.starts_with("crates/algorithms/") {
-        let asked = ["backend", "driver", "vendor_id"].into_iter().flat_map(|name| words(code, name));
-        found.extend(asked.map(|at| finding(code, at, what.to_owned())));
-    }
-    found
-}
-
-/// Methods that return an option.
-const OPTION_METHODS: [&str; 10] =
-    ["take", "upgrade", "ok", "err", "then", "then_some", "pop", "first", "last", "as_ref"];
-
-/// Finds loops over an option, which run once or never.
-fn hidden_conditions(code: &str) -> Vec<Finding> {
-    let loops = code.match_indices(".for_each(").filter(|(at, _)| {
-        let before = code[..*at].trim_end();
-        let source = [".into_iter()", ".iter()"].iter().find_map(|call| before.strip_suffix(call));
-        source.and_then(last_method).is_some_and(|method| OPTION_METHODS.contains(&method))
-    });
-    let what = "`for_each` on an option hides a condition: write `if let`";
-    loops.map(|(at, _)| finding(code, at, what.to_owned())).collect()
-}
-
-/// Returns the name of the method call with which `code` ends.
-fn last_method(code: &str) -> Option<&str> {
-    let mut open = 0_usize;
-    let call = code.trim_end().strip_suffix(')')?;
-    let start = call.char_indices().rev().find(|&(_, c)| {
-        open += usize::from(c == ')');
-        let is_start = c == '(' && open == 0;
-        open -= usize::from(c == '(' && open > 0);
-        is_start
-    });
-    let (path, method) = call[..start?.0].rsplit_once('.')?;
-    (!path.is_empty() && method.chars().all(is_word)).then_some(method)
-}
-
-fn unfinished(code: &str) -> Vec<Finding> {
-    let of = |name: &'static str| {
-        let is_macro = move |at: &usize| code[at + name.len()..].starts_with("!(");
-        words(code, name)
-            .filter(is_macro)
-            .map(move |at| finding(code, at, format!("`{name}!` left in the code")))
-    };
-    UNFINISHED.into_iter().flat_map(of).collect()
-}
-
-fn long_file(source: &str, limit: usize) -> Option<Finding> {
-    let lines = source.lines().count();
-    let what = format!("{lines} lines in a file, the limit is {limit}");
-    (lines > limit).then_some(Finding { line: 1, what })
-}
-
-fn long_functions(code: &str) -> Vec<Finding> {
-    let lengths = words(code, "fn").filter_map(|at| Some((at, function_lines(&code[at..])?)));
-    let long = lengths.filter(|(_, lines)| *lines > MAX_FUNCTION_LINES);
-    let what = |lines| format!("{lines} lines in a function, the limit is {MAX_FUNCTION_LINES}");
-    long.map(|(at, lines)| finding(code, at, what(lines))).collect()
-}
-
-/// Returns the number of lines from `fn` to the brace that closes its body; `None` without a body.
-fn function_lines(from_fn: &str) -> Option<usize> {
-    let mut round = 0_usize;
-    let mut curly = 0_usize;
-    let mut lines = 1;
-    for c in from_fn.chars() {
-        match c {
-            '(' | '[' => round += 1,
-            ')' | ']' => round = round.saturating_sub(1),
-            '{' => curly += 1,
-            '}' if curly <= 1 => return (curly == 1).then_some(lines),
-            '}' => curly -= 1,
-            ';' if round == 0 && curly == 0 => return None,
-            '\n' => lines += 1,
-            _ => {}
-        }
-    }
-    None
-}
-
-/// Returns each position at which `word` stands in `code` as a whole word.
-fn words<'a>(code: &'a str, word: &'a str) -> impl Iterator<Item = usize> + 'a {
-    let is_whole = move |at: &usize| {
-        let before = code[..*at].chars().next_back().is_some_and(is_word);
-        let after = code[at + word.len()..].chars().next().is_some_and(is_word);
-        !before && !after
-    };
-    code.match_indices(word).map(|(at, _)| at).filter(is_whole)
-}
-
-fn finding(code: &str, at: usize, what: String) -> Finding {
-    Finding { line: code[..at].matches('\n').count() + 1, what }
+fn long_file(text: &str, limit: usize) -> Option<Found> {
+    let lines = text.lines().count();
+    (lines > limit).then(|| (1, format!("{lines} lines in a file, the limit is {limit}")))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    #[test]
-    fn calls_of_the_logger_are_found_where_locks_are_held() {
-        let code = "fn f() { log::error!(\"a\"); catalog::error!(); let log = 1; log::logger().flush(); }";
-        assert_eq!(logging("crates/core/src/a.rs", code).len(), 2);
-        assert_eq!(logging("crates/cli/src/a.rs", code).len() + logging(LOGS, code).len(), 0);
+    fn lines_of(path: &str, text: &str) -> Vec<usize> {
+        let found = check(&Source::new(path.to_owned(), text.to_owned()));
+        found.into_iter().map(|(line, _)| line).collect()
     }
 
     #[test]
-    fn a_loop_over_an_option_is_found_and_a_loop_over_a_list_is_not() {
-        let options = [
-            "self.thread.take().into_iter().for_each(drop);",
-            "(a > b).then(|| f(a, (b)))\n    .iter()\n    .for_each(g);",
-            "weak.upgrade().iter().for_each(|engine| engine.run());",
-        ];
-        let lists = [
-            "list.iter().for_each(f);",
-            "std::mem::take(&mut list).into_iter().for_each(f);",
-            "x.take(3).for_each(f);",
-        ];
-        for (code, count) in options.map(|code| (code, 1)).into_iter().chain(lists.map(|code| (code, 0))) {
-            assert_eq!(hidden_conditions(code).len(), count, "{code}");
+    fn calls_of_the_logger_are_found_where_locks_are_held() {
+        let code = "fn f() { log::error!(\"a\"); catalog::error!(); let log = 1; log::logger().flush(); }";
+        assert_eq!(lines_of("crates/core/src/a.rs", code), [1, 1]);
+        assert!(lines_of("crates/cli/src/a.rs", code).is_empty());
+        assert!(lines_of("crates/kernels/src/report.rs", code).is_empty());
+    }
+
+    #[test]
+    fn code_that_cannot_be_followed_is_refused() {
+        for code in
+            ["extern crate self as this;", "include!(\"a.rs\");", "fn f() { std::include!(\"a.rs\") }"]
+        {
+            assert_eq!(lines_of("crates/core/src/memory/heap.rs", code), [1], "{code}");
+        }
+        for code in ["extern crate alloc;", "const A: &str = include_str!(\"a\");"] {
+            assert!(lines_of("crates/core/src/memory/heap.rs", code).is_empty(), "{code}");
         }
     }
 
@@ -275,10 +198,6 @@ mod tests {
         assert_eq!(lines_of("examples/01_saxpy.rs", &long), [1]);
         assert!(lines_of("examples/01_saxpy.rs", &long[10..]).is_empty());
         assert!(lines_of("examples/nbody/galaxies.rs", &long).is_empty());
-    }
-
-    fn lines_of(path: &str, source: &str) -> Vec<usize> {
-        check(path, source).iter().map(|finding| finding.line).collect()
     }
 
     #[test]
@@ -306,31 +225,9 @@ mod tests {
     }
 
     #[test]
-    fn unfinished_work_is_found_everywhere() {
-        let name = ["to", "do"].concat();
-        assert_eq!(lines_of("benches/src/main.rs", &format!("fn f() {{\n    {name}!()\n}}")), [2]);
-        assert!(lines_of("benches/src/main.rs", &format!("let {name} = 1; my_{name}!()")).is_empty());
-    }
-
-    #[test]
     fn a_file_over_the_limit_is_found() {
         assert!(lines_of("crates/core/src/a.rs", &"\n".repeat(MAX_FILE_LINES)).is_empty());
         assert_eq!(lines_of("crates/core/src/a.rs", &"\n".repeat(MAX_FILE_LINES + 1)), [1]);
         assert!(lines_of("crates/core/tests/a.rs", &"\n".repeat(MAX_FILE_LINES + 1)).is_empty());
-    }
-
-    #[test]
-    fn the_81st_line_of_a_function_is_one_too_many() {
-        let function =
-            |lines: usize| format!("struct A;\nfn f(a: [u8; 3]) {{{}}}\nfn g();\n", "\n".repeat(lines - 1));
-        assert!(lines_of("crates/core/src/a.rs", &function(80)).is_empty());
-        assert_eq!(lines_of("crates/core/src/a.rs", &function(81)), [2]);
-    }
-
-    #[test]
-    fn a_function_ends_at_its_own_brace() {
-        assert_eq!(function_lines("fn a() {\n if x { y }\n}\nfn b() {}"), Some(3));
-        assert_eq!(function_lines("fn a(x: [u8; 2]);\nfn b() {}"), None);
-        assert_eq!(function_lines("fn(u8) -> u8, }"), None);
     }
 }

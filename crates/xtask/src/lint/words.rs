@@ -1,56 +1,51 @@
-//! Finds refused words: in prose, at the beginning of sentences, and in identifiers.
+//! Finds refused words in prose, at the beginning of sentences, and at the beginning of the docs of nouns.
 
-use super::code::{Prose, code_only, is_word, prose};
-use super::rules::Finding;
+use super::Found;
+use super::code::{Prose, Source, identifier, is_word, prose};
 
 /// The list, one word a line.
 const LIST: &str = include_str!("words.txt");
+
+/// Words that mark a preceding word as a plural noun, although it looks like a verb.
+const AFTER_NOUNS: [&str; 4] = ["between", "in", "of", "that"];
+
+/// Keywords of the items whose docs are noun phrases.
+const NOUNS: [&str; 6] = ["struct", "enum", "union", "const", "static", "type"];
 
 /// The words of the list, grouped by their kind.
 pub(super) struct Words {
     prose: Vec<&'static str>,
     heads: Vec<&'static str>,
-    /// Refused parts of identifiers, each with the term to use.
-    names: Vec<(&'static str, &'static str)>,
+    verbs: Vec<&'static str>,
 }
 
 impl Words {
-    /// # Panics
-    /// If a line of the list is malformed, which is a bug.
     pub(super) fn new() -> Self {
-        let mut words = Self { prose: Vec::new(), heads: Vec::new(), names: Vec::new() };
-        for line in LIST.lines().filter(|line| !line.is_empty() && !line.starts_with('#')) {
-            match line.split(' ').collect::<Vec<_>>()[..] {
-                ["prose", word] => words.prose.push(word),
-                ["head", word] => words.heads.push(word),
-                ["name", part, term] => words.names.push((part, term)),
-                _ => panic!("bug: `{line}` in words.txt"),
-            }
-        }
-        words
+        let of = |kind: &str| -> Vec<&'static str> {
+            LIST.lines().filter_map(|line| line.strip_prefix(kind)?.strip_prefix(' ')).collect()
+        };
+        Self { prose: of("prose"), heads: of("head"), verbs: of("verb") }
     }
 
     /// Returns the refused words of a Rust file or a shader.
-    pub(super) fn of_code(&self, path: &str, source: &str) -> Vec<Finding> {
-        let mut findings = Vec::new();
+    pub(super) fn of_code(&self, source: &Source) -> Vec<Found> {
+        let mut found = Vec::new();
         let mut block = Sentences::default();
-        for prose in prose(source) {
-            self.check(&prose, &mut block, &mut findings);
+        for prose in prose(&source.text) {
+            self.check(&prose, &mut block, &mut found);
         }
-        let code = code_only(source);
-        findings.extend(self.definitions(&code));
-        if ["crates/core/src/", "crates/graph-file/src/", "crates/sync/src/", "crates/profile/src/"]
-            .iter()
-            .any(|of| path.starts_with(of))
-        {
-            findings.extend(self.identifiers(&code));
-        }
-        findings
+        found.extend(source.code.lines().enumerate().filter_map(|(at, line)| {
+            let name = identifier(line.split_once("fn ")?.1);
+            let part = name.split('_').find(|part| self.is_out(part))?;
+            Some((at + 1, format!("`{part}` in the name of `{name}` is out: name the call or the thing")))
+        }));
+        found.extend(self.nouns(&source.text));
+        found
     }
 
     /// Returns the refused words of a page. Code, even in backticks, is left out.
-    pub(super) fn of_page(&self, source: &str) -> Vec<Finding> {
-        let mut findings = Vec::new();
+    pub(super) fn of_page(&self, source: &str) -> Vec<Found> {
+        let mut found = Vec::new();
         let mut in_code = false;
         let mut sentences = Sentences::default();
         for (at, line) in source.lines().enumerate() {
@@ -59,112 +54,97 @@ impl Words {
             }
             let has_sentences = !in_code && !line.starts_with('#') && !line.trim_start().starts_with('|');
             if !has_sentences || line.trim().is_empty() {
-                sentences.end();
+                sentences.inside = false;
             }
             if in_code {
                 continue;
             }
             let text = without_code(line);
-            findings.extend(self.in_prose(&text).map(|what| Finding { line: at + 1, what }));
-            if !has_sentences {
-                continue;
+            let mut what: Vec<String> = self.in_prose(&text).collect();
+            if has_sentences {
+                let text = text.trim_start_matches(|c: char| "-*> .".contains(c) || c.is_ascii_digit());
+                what.extend(sentences.heads(text, &self.heads));
             }
-            let text = text.trim_start().trim_start_matches([
-                '-', '*', '>', ' ', '0', '1', '2', '3', '4', '5', '6', '7', '8', '9', '.',
-            ]);
-            findings.extend(sentences.heads(text, &self.heads).map(|what| Finding { line: at + 1, what }));
+            found.extend(what.into_iter().map(|what| (at + 1, what)));
         }
-        findings
+        found
     }
 
-    fn check(&self, prose: &Prose<'_>, block: &mut Sentences, findings: &mut Vec<Finding>) {
+    fn check(&self, prose: &Prose<'_>, block: &mut Sentences, found: &mut Vec<Found>) {
         if !prose.is_comment {
-            findings.extend(self.in_prose(prose.text).map(|what| Finding { line: prose.line, what }));
+            found.extend(self.in_prose(prose.text).map(|what| (prose.line, what)));
             return;
         }
         for (at, line) in prose.text.lines().enumerate() {
+            let at = prose.line + at;
             let text = line.trim_start().trim_start_matches(['/', '!', '*']).trim_start();
-            if text.is_empty()
-                || text.starts_with('#')
-                || text.starts_with("```")
-                || !block.continues(prose.line + at)
-            {
-                block.end();
+            let is_heading = text.starts_with('#');
+            if text.is_empty() || is_heading || text.starts_with("```") || at > block.line + 1 {
+                block.inside = false;
             }
-            block.line = prose.line + at;
+            block.line = at;
             let text = without_code(text);
-            findings.extend(self.in_prose(&text).map(|what| Finding { line: prose.line + at, what }));
-            findings
-                .extend(block.heads(&text, &self.heads).map(|what| Finding { line: prose.line + at, what }));
+            let heads = block.heads(&text, &self.heads);
+            found.extend(self.in_prose(&text).chain(heads).map(|what| (at, what)));
             // The sentence below a heading does not continue the heading.
-            if text.starts_with('#') {
-                block.end();
-            }
+            block.inside &= !is_heading;
         }
+    }
+
+    fn is_out(&self, word: &str) -> bool {
+        self.prose.iter().any(|out| word.eq_ignore_ascii_case(out))
     }
 
     fn in_prose<'a>(&'a self, text: &'a str) -> impl Iterator<Item = String> + 'a {
         // A possessive is refused with its word.
-        let words = text.split(|c: char| !is_word(c));
-        words
-            .filter(|word| self.prose.iter().any(|out| word.eq_ignore_ascii_case(out)))
-            .map(|word| format!("`{word}` is out: name the thread, the call or the thing"))
+        let words = text.split(|c: char| !is_word(c)).filter(|word| self.is_out(word));
+        words.map(|word| format!("`{word}` is out: name the thread, the call or the thing"))
     }
 
-    /// Returns the functions and types whose names have a refused word.
-    fn definitions(&self, code: &str) -> Vec<Finding> {
-        let mut findings = Vec::new();
-        for (at, line) in code.lines().enumerate() {
-            let words: Vec<&str> = line.split(|c| !is_word(c)).filter(|word| !word.is_empty()).collect();
-            for pair in words.windows(2) {
-                let keyword = pair[0];
-                let name = pair[1];
-                if !matches!(keyword, "fn" | "struct" | "enum" | "union" | "trait" | "type") {
-                    continue;
-                }
-                let parts = parts(name);
-                let out = parts.iter().find(|part| self.prose.contains(&part.as_str()));
-                findings.extend(out.map(|part| Finding {
-                    line: at + 1,
-                    what: format!(
-                        "`{part}` in the name of `{name}` is out: name the thread, the call or the thing"
-                    ),
-                }));
+    /// Returns the docs of types, fields, variants and constants that begin with a verb. The docs in a file that uses
+    /// clap are help texts of a program.
+    fn nouns(&self, text: &str) -> Vec<Found> {
+        let mut found = Vec::new();
+        let mut doc = None;
+        if text.contains("clap::") {
+            return found;
+        }
+        for (at, line) in text.lines().map(str::trim).enumerate() {
+            if let Some(first) = line.strip_prefix("///") {
+                doc.get_or_insert((at + 1, first.trim_start()));
+            } else if !line.starts_with("#[") {
+                let of_noun = doc.take().filter(|_| is_noun(line));
+                found.extend(of_noun.and_then(|(at, first)| Some((at, self.verb_of_noun(first)?))));
             }
         }
-        findings
+        found
     }
 
-    fn identifiers(&self, code: &str) -> Vec<Finding> {
-        let mut findings = Vec::new();
-        for (at, line) in code.lines().enumerate() {
-            for identifier in line.split(|c| !is_word(c)).filter(|word| !word.is_empty()) {
-                let parts = parts(identifier);
-                let out = self.names.iter().find(|(part, _)| parts.iter().any(|own| own == part));
-                findings.extend(out.map(|(part, term)| Finding {
-                    line: at + 1,
-                    what: format!("`{part}` in `{identifier}` is out: the term is `{term}`"),
-                }));
-            }
-        }
-        findings
+    fn verb_of_noun(&self, doc: &str) -> Option<String> {
+        let doc = doc.trim_start_matches(['*', '`', '[']);
+        let word = &doc[..doc.find(|c: char| !c.is_alphabetic()).unwrap_or(doc.len())];
+        let rest = &doc[word.len()..];
+        let next = identifier(rest.trim_start_matches(|c: char| !is_word(c)));
+        // `Points of a queue` is a noun phrase, `Points to a queue` is not.
+        let is_plural = rest.starts_with(',') || AFTER_NOUNS.contains(&next);
+        let what = || format!("the doc of a noun begins with the verb `{word}`: write a noun phrase");
+        (!is_plural && self.verbs.contains(&word)).then(what)
     }
 }
 
-/// Splits an identifier in `snake_case` or `CamelCase` into lowercase parts.
-fn parts(identifier: &str) -> Vec<String> {
-    let mut parts = vec![String::new()];
-    let mut small = false;
-    for c in identifier.chars() {
-        if c == '_' || (c.is_uppercase() && small) {
-            parts.push(String::new());
-        }
-        small = c.is_lowercase() || c.is_numeric();
-        if c != '_' {
-            parts.last_mut().expect("there is one").extend(c.to_lowercase());
-        }
-    }
-    parts
+/// Returns `true` for the first line of a type, a constant, a field or a variant.
+fn is_noun(line: &str) -> bool {
+    let line = match line.strip_prefix("pub(") {
+        Some(rest) => rest.split_once(") ").map_or(rest, |(_, rest)| rest),
+        None => line.strip_prefix("pub ").unwrap_or(line),
+    };
+    let name = identifier(line);
+    let rest = &line[name.len()..];
+    let is_item = NOUNS.contains(&name) && !rest.starts_with(" fn ");
+    let is_field = !name.is_empty() && rest.starts_with(": ");
+    let ends = rest.is_empty() || rest.starts_with([',', '(', ' ']);
+    let is_variant = name.starts_with(char::is_uppercase) && ends;
+    is_item || is_field || is_variant
 }
 
 /// Replaces code in backticks by spaces.
@@ -188,56 +168,36 @@ struct Sentences {
 }
 
 impl Sentences {
-    fn end(&mut self) {
-        self.inside = false;
-    }
-
-    fn continues(&self, line: usize) -> bool {
-        line == self.line + 1 || line == self.line
-    }
-
     /// Returns the refused words that begin a sentence on this line. A question may begin with them.
-    fn heads<'a>(&mut self, text: &'a str, out: &'a [&str]) -> impl Iterator<Item = String> + 'a {
+    fn heads(&mut self, text: &str, out: &[&str]) -> Vec<String> {
         let mut found = Vec::new();
-        let mut rest = text.trim_end();
+        let mut rest = text.trim();
         while !rest.is_empty() {
             let end = rest
                 .find(['.', '?', '!'])
                 .filter(|&at| rest[at + 1..].starts_with([' ', ')', '*']) || at + 1 == rest.len());
             let (sentence, after) = end.map_or((rest, ""), |at| rest.split_at(at + 1));
-            let first = sentence.trim_start().split(|c| !is_word(c)).next().unwrap_or_default();
-            if !self.inside && out.contains(&first) && !sentence.ends_with('?') {
-                found.push(format!("`{first}` begins a sentence: begin with the thing or the verb"));
-            }
-            if !self.inside {
-                found.extend(headless(sentence.trim_start()));
+            let begins =
+                |head: &str| sentence.strip_prefix(head).is_some_and(|rest| !rest.starts_with(is_word));
+            if !self.inside && !sentence.ends_with('?') {
+                let head = out.iter().find(|head| begins(head));
+                let what = |head| format!("`{head}` begins a sentence: begin with the thing or the verb");
+                found.extend(head.map(what));
             }
             self.inside = end.is_none();
             rest = after.trim_start();
         }
-        found.into_iter()
+        found
     }
-}
-
-/// Returns a finding if a sentence has no verb: if it begins with `Those of`, or consists only of `As [..].`
-fn headless(sentence: &str) -> Option<String> {
-    if sentence.starts_with("Those of ") {
-        return Some("`Those of` begins a sentence: write `Fails as ..` or name the thing".to_owned());
-    }
-    let link = sentence.strip_prefix("As [")?;
-    let (_, after) = link.split_once(']')?;
-    let after =
-        after.strip_prefix('(').and_then(|target| target.split_once(')')).map_or(after, |(_, after)| after);
-    let is_all = matches!(after.trim(), "." | ":" | ";" | "");
-    is_all.then(|| "`As [..]` is no sentence: write `Fails as [..] does`".to_owned())
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn lines_of(source: &str) -> Vec<usize> {
-        Words::new().of_code("crates/core/src/a.rs", source).iter().map(|finding| finding.line).collect()
+    fn lines_of(text: &str) -> Vec<usize> {
+        let source = Source::new("crates/core/src/a.rs".to_owned(), text.to_owned());
+        Words::new().of_code(&source).into_iter().map(|(line, _)| line).collect()
     }
 
     fn person() -> String {
@@ -259,26 +219,9 @@ mod tests {
         let head = ["Whe", "ther"].concat();
         assert_eq!(lines_of(&format!("/// {head} it is idle.\nfn a() {{}}")), [1]);
         assert_eq!(lines_of(&format!("// One sentence\n// ends here. {head} it is idle.\n")), [2]);
+        assert_eq!(lines_of("/// # Errors\n/// Those of the step.\nfn a() {}"), [2]);
         assert!(lines_of(&format!("// The caller asks\n// {head} or not.\n")).is_empty());
         assert!(lines_of(&format!("// {head} it is idle?\n")).is_empty());
-    }
-
-    #[test]
-    fn identifiers_are_split_into_their_parts() {
-        assert_eq!(parts("snake_case"), ["snake", "case"]);
-        assert_eq!(parts("CamelCase2"), ["camel", "case2"]);
-        let out = ["do", "ze"].concat();
-        assert_eq!(lines_of(&format!("self.{out}_while_held();")), [1]);
-        assert!(lines_of(&format!("self.{out}n();")).is_empty());
-    }
-
-    #[test]
-    fn a_word_is_out_of_the_names_of_types() {
-        let name = ["Wh", "oeverWaits"].concat();
-        for keyword in ["struct", "pub enum", "trait", "pub(crate) type", "union"] {
-            assert_eq!(lines_of(&format!("{keyword} {name}<'a> {{}}")), [1], "{keyword}");
-        }
-        assert!(lines_of("struct Wholesale {}").is_empty());
     }
 
     #[test]
@@ -288,24 +231,19 @@ mod tests {
     }
 
     #[test]
-    fn a_sentence_without_a_verb_is_found() {
-        let those = ["Those", " of"].concat();
-        let link = ["As", " ["].concat();
-        for sentence in [
-            format!("{those} the step; or it fails."),
-            format!("{link}`read`](Self::read)."),
-            format!("{link}`read`]."),
-            format!("{link}`read`](https://a.b/c.html#d):\n/// the text has to be valid."),
-        ] {
-            assert_eq!(lines_of(&format!("/// {sentence}\nfn a() {{}}")), [1], "{sentence}");
-            let below_a_heading = format!("/// # Errors\n/// {sentence}\nfn a() {{}}");
-            assert_eq!(lines_of(&below_a_heading), [2], "{sentence}");
-        }
-        for sentence in
-            [format!("{link}`read`](Self::read), it blocks."), "Fails as [`read`] does.".to_owned()]
-        {
-            assert!(lines_of(&format!("/// {sentence}\nfn a() {{}}")).is_empty(), "{sentence}");
-        }
+    fn each_kind_of_noun_is_seen() {
+        let source = "/// Holds a.\nstruct A {\n    /// Is `true`.\n    a: bool,\n}\n/// Names b.\n#[derive(Debug)]\n\
+                      pub enum B {\n    /// Says c.\n    C,\n}\n/// Counts d.\npub(crate) const D: u8 = 0;\n\
+                      /// Maps e.\ntype E = u8;\nimpl A {\n    /// Limits f.\n    const F: u8 = 0;\n}";
+        assert_eq!(lines_of(source), [1, 3, 6, 9, 12, 14, 17]);
+    }
+
+    #[test]
+    fn noun_phrases_functions_and_help_texts_pass() {
+        let source = "/// Number of a.\nstruct A {\n    /// `true` if b.\n    b: bool,\n    /// Points, of c.\n    c: u8,\n}\n\
+                      /// Returns d.\nfn d() {}\n/// Returns e.\nconst fn e() {}";
+        assert!(lines_of(source).is_empty());
+        assert!(lines_of("#[derive(clap::Subcommand)]\nenum E {\n    /// Runs f\n    F,\n}").is_empty());
     }
 
     #[test]
@@ -316,7 +254,7 @@ mod tests {
             "# {head} there is\n\n{head} is small waits.\n\n```rust\n// {person}\n```\n| {head} |\n\nA {person}.\n\n\
              ## A {person}\n\n| {person} |\n|---|\n| `{person}` |\n"
         );
-        let lines: Vec<_> = Words::new().of_page(&page).iter().map(|finding| finding.line).collect();
+        let lines: Vec<_> = Words::new().of_page(&page).into_iter().map(|(line, _)| line).collect();
         assert_eq!(lines, [3, 10, 12, 14]);
     }
 }

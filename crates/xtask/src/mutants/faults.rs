@@ -147,9 +147,8 @@ pub(super) mod tests {
             let own: Vec<&Placed> = placed.iter().filter(|placed| placed.fault.file == file).collect();
             let text = fs::read_to_string(workspace.path(file)).expect("it is there");
             let woven = super::super::weave::weave(&text, &own).expect("no two overlap");
-            let at = |error: syn::Error| format!("{file}:{}: {error}", error.span().start().line);
             // Faults can replace expressions and statements, but not arms of a match.
-            assert_eq!(syn::parse_file(&woven).map(drop).map_err(at), Ok(()));
+            assert!(syn::parse_file(&woven).is_ok(), "{file} is not Rust with its faults");
         }
     }
 

@@ -1,10 +1,8 @@
-//! `cargo xtask outside`: builds a program that takes the library from a registry, together with the newest versions of
-//! other crates.
+//! `cargo xtask outside`: builds a program that takes the library from its packages, together with the newest versions
+//! of other crates.
 //!
 //! The workspace's tests use the crates from folders, with the dependency versions of Cargo.lock. A user's program gets
 //! packages, which may lack a file, and the newest dependencies.
-
-mod registry;
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -13,22 +11,22 @@ use std::path::Path;
 use anyhow::{Context, Result, bail};
 
 use crate::environment::unwatched;
-use crate::package::{forget, pack};
+use crate::package::{patches, unpacked};
 use crate::shell::{Line, cargo};
 use crate::steps::Done;
 use crate::workspace::Workspace;
-use registry::Registry;
 
 /// The program's files, by their paths in its folder.
 const FILES: [(&str, &str); 3] = [
-    ("src/main.rs", include_str!("../../outside/src/main.rs")),
-    ("shaders/turn.wgsl", include_str!("../../outside/shaders/turn.wgsl")),
-    ("shaders/brighten.wgsl", include_str!("../../outside/shaders/brighten.wgsl")),
+    ("src/main.rs", include_str!("../outside/src/main.rs")),
+    ("shaders/turn.wgsl", include_str!("../outside/shaders/turn.wgsl")),
+    ("shaders/brighten.wgsl", include_str!("../outside/shaders/brighten.wgsl")),
 ];
 
-/// The program's other dependencies, in their newest versions. A version of egui-wgpu belongs to one version of wgpu,
-/// so it is fixed here and changes with this workspace's wgpu.
-const DEPENDENCIES: &str = r#"egui-wgpu = "0.37"
+/// The program's dependencies, in their newest versions. A version of egui-wgpu belongs to one version of wgpu, so it is
+/// fixed here and changes with this workspace's wgpu.
+const DEPENDENCIES: &str = r#"fencepost = { version = "*", features = ["image", "ndarray", "num-complex"] }
+egui-wgpu = "0.37"
 fastrand = "*"
 half = "*"
 image = { version = "*", default-features = false }
@@ -58,8 +56,8 @@ const SINGLE: [&str; 16] = [
     "wgpu-types",
 ];
 
-/// Packages the crates, puts the packages into a registry in a folder, and builds and runs a program that gets the
-/// library from there. Skipped if downloads are not allowed.
+/// Packages the crates, and builds and runs a program that gets the library from the packages. Skipped if downloads are
+/// not allowed.
 ///
 /// # Errors
 /// The crates cannot be packaged, the program does not build, it contains two versions of a crate where only one is
@@ -69,12 +67,11 @@ pub(crate) fn outside(workspace: &Workspace, may_fetch: bool) -> Result<Done> {
         return Ok(Done::Skipped("downloads are not allowed".to_owned()));
     }
     let root = workspace.made("outside")?;
-    let packages = pack(workspace, &root.join("packed"))?;
-    let registry = Registry::make(workspace, &root, &packages)?;
+    let packages = root.join("packages");
+    let names = unpacked(workspace, &root.join("packed"), &packages)?;
     let target = root.join("target");
-    forget(&target)?;
     let folder = root.join("program");
-    write_program(&folder, &registry)?;
+    write_program(&folder, &patches(&names, &packages))?;
     let line = |args: &[&str]| in_folder(&folder, &target, args);
     line(&["update", "--quiet"]).run().context("no versions fit")?;
     let twice = twice(&line(&["tree", "--duplicates", "--depth", "0", "--prefix", "none"]).read()?);
@@ -91,21 +88,15 @@ pub(crate) fn outside(workspace: &Workspace, may_fetch: bool) -> Result<Done> {
 }
 
 /// Writes the program into a new folder, as its own workspace with its own lock file.
-fn write_program(folder: &Path, registry: &Registry) -> Result<()> {
+fn write_program(folder: &Path, patches: &str) -> Result<()> {
     if folder.exists() {
         fs::remove_dir_all(folder).with_context(|| format!("cannot remove {}", folder.display()))?;
     }
-    let library = format!(
-        r#"fencepost = {{ version = "{}", registry = "local", features = ["image", "ndarray", "num-complex"] }}"#,
-        registry.version
-    );
     let manifest = format!(
-        "[package]\nname = \"outside\"\nversion = \"0.0.0\"\nedition = \"2024\"\n\n[dependencies]\n{library}\n{DEPENDENCIES}\n\
-         [profile.dev]\ndebug = false\n\n[workspace]\n"
+        "[package]\nname = \"outside\"\nversion = \"0.0.0\"\nedition = \"2024\"\n\n[dependencies]\n{DEPENDENCIES}\n\
+         [profile.dev]\ndebug = false\n\n[workspace]\n\n[patch.crates-io]\n{patches}"
     );
-    let config = registry.config();
-    let made = [("Cargo.toml", &*manifest), (".cargo/config.toml", &*config)];
-    for (path, text) in FILES.into_iter().chain(made) {
+    for (path, text) in FILES.into_iter().chain([("Cargo.toml", &*manifest)]) {
         let path = folder.join(path);
         fs::create_dir_all(path.parent().unwrap_or(folder))?;
         fs::write(&path, text).with_context(|| format!("cannot write {}", path.display()))?;

@@ -1,53 +1,4 @@
-//! The programs of `cargo xtask peers --sums`: each sums the rows of a matrix, and prints the median time until the sums are
-//! read, in microseconds.
-
-use crate::peer_program::PeerProgram;
-
-pub(crate) const PROGRAMS: [PeerProgram; 2] = [
-    PeerProgram {
-        name: "fencepost sums",
-        dependencies: r#"fencepost = { path = "{root}/crates/fencepost" }"#,
-        main: &[FENCEPOST, MATRIX],
-    },
-    PeerProgram {
-        name: "cubek-reduce sums",
-        dependencies: r#"cubek-reduce = { version = "=0.4.0-pre.1", default-features = false, features = ["std"] }
-cubecl = { version = "=0.12.0-pre.1", default-features = false, features = ["std", "wgpu"] }
-bytemuck = "1""#,
-        main: &[CUBEK, MATRIX],
-    },
-];
-
-pub(crate) const HEAD: &str = "µs for the sums of 256 rows of 16,384";
-
-const FENCEPOST: &str = r#"use std::time::Instant;
-
-use fencepost::algorithms::{Algorithms, Operation};
-use fencepost::prelude::*;
-
-fn main() -> Result<()> {
-    let ctx = Context::new().wait()?;
-    let queue = ctx.queue("main");
-    let x = ctx.array(&matrix())?.reshape([ROWS, COLUMNS])?;
-    let mut sums = ctx.zeros::<f32, 2>([ROWS, 1])?;
-    let mut run = || -> Result<Vec<f32>> {
-        queue.reduce(x.axis(1), Operation::Sum, &mut sums)?;
-        queue.read(&sums).wait()
-    };
-    check(&run()?);
-    let mut times = Vec::new();
-    for _ in 0..ROUNDS {
-        let start = Instant::now();
-        run()?;
-        times.push(start.elapsed());
-    }
-    println!("{}", median(times));
-    Ok(())
-}
-"#;
-
-/// Program on cubek, with the fastest strategy that the device supports.
-const CUBEK: &str = r#"use std::time::Instant;
+use std::time::Instant;
 
 use cubecl::config::autotune::AutotuneLevel;
 use cubecl::prelude::*;
@@ -95,25 +46,3 @@ fn main() {
     }
     println!("{best}");
 }
-"#;
-
-/// Common end of both programs: it makes the matrix, checks the sums, and computes the median time.
-const MATRIX: &str = r#"
-const ROWS: usize = 256;
-const COLUMNS: usize = 16_384;
-const ROUNDS: usize = 31;
-
-fn matrix() -> Vec<f32> {
-    (0..ROWS * COLUMNS).map(|at| (at % 7) as f32).collect()
-}
-
-fn check(sums: &[f32]) {
-    let expected: Vec<f32> = matrix().chunks(COLUMNS).map(|row| row.iter().sum()).collect();
-    assert_eq!(sums, expected, "the sums are whole numbers");
-}
-
-fn median(mut times: Vec<std::time::Duration>) -> f64 {
-    times.sort();
-    times[times.len() / 2].as_secs_f64() * 1e6
-}
-"#;
