@@ -34,8 +34,8 @@ pub(crate) enum Command {
     #[command(after_help = "Examples:\n  cargo xtask test\n  cargo xtask test --all-adapters -- q04\n  \
         cargo xtask test --full\n\n\
         Steps: fmt, lint, readme, guide, adapters, build, tests, doc tests, clippy, count, deny.\n\
-        All steps run, also after failures; the last line is `N passed, N failed`. The step deny is skipped if cargo-deny is\n\
-        missing and may not be built. With --full also:\n\
+        All steps run, also after failures; the last line is `N passed, N failed`. The step count is skipped if it has\n\
+        passed with the same inputs, and deny if cargo-deny is missing and may not be built. With --full also:\n\
         doc, targets --web, package, model, fuzz, functions, versions, features, msrv, outside.\n\
         With CI set: every adapter the system can get. With --full also as with --install-tools, and `cargo package` refuses\n\
         uncommitted changes.")]

@@ -5,6 +5,7 @@ mod api;
 mod bench;
 mod book;
 mod built;
+mod changed;
 mod cli;
 mod count;
 mod debs;

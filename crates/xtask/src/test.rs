@@ -6,6 +6,7 @@ use std::{fs, thread};
 
 use anyhow::{Context, Result, bail};
 
+use crate::changed::when_changed;
 use crate::count;
 use crate::deny::deny;
 use crate::environment::{Request, Vars, set_up};
@@ -113,7 +114,7 @@ fn checks(workspace: &Workspace, options: &Options, ran: &AtomicUsize) -> Vec<St
             Ok(Done::Yes)
         }),
         timed("clippy", || done(clippy())),
-        timed("count", || count::check(workspace, may_install)),
+        timed("count", || when_changed(workspace, "count", || count::check(workspace, may_install))),
     ];
     if options.full {
         steps.push(timed("doc", || done(doc())));
