@@ -1,7 +1,8 @@
 //! Buffers of wgpu-hal, which stay mapped if the host can access them.
 //!
-//! wgpu destroys its own buffers when a device is lost. A buffer of this module instead belongs to [`Native`], and
-//! lives until its last reference is dropped. The wgpu recorder uses it through a wgpu buffer with the same handle.
+//! wgpu destroys its own buffers when a device is lost. A buffer of this module instead belongs to
+//! [`NativeBuffer`], and lives until its last reference is dropped. The wgpu recorder uses it through a wgpu buffer with
+//! the same handle.
 #![allow(unsafe_code, reason = "memory that stays mapped, which wgpu's own buffers do not")]
 
 use crate::driver::backend::Backend;

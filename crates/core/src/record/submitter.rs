@@ -7,7 +7,7 @@ use crate::device::Failure;
 use crate::device::wgpu_device::WgpuDevice;
 use crate::device::wgpu_pipeline::BindGroups;
 use crate::driver::error_scopes::{Operation, scoped};
-use crate::error::{ErrorDetail, text_of};
+use crate::error::ErrorDetail;
 use crate::memory::block::Block;
 use crate::record::lanes::LaneFence;
 use crate::record::submitter;
@@ -119,7 +119,9 @@ fn panicked<K>(device: &WgpuDevice, recorded: Option<K>, panic: &(dyn Any + Send
         device.lost().raise("wgpu panicked in a submission");
         std::mem::forget(recorded);
     }
-    let message = format!("wgpu panicked: {}", text_of(panic));
+    let text = panic.downcast_ref::<String>().map(String::as_str);
+    let text = text.or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or("no text");
+    let message = format!("wgpu panicked: {text}");
     device.failure(|| ErrorDetail::Device { object: "a submission".into(), message }.into())
 }
 

@@ -366,14 +366,14 @@ impl<T> ChunkedList<T> {
     }
 
     pub(crate) fn pop_front(&mut self) -> Option<T> {
-        let first = self.drop_empty_first()?.pop_front()?;
+        let first = self.first_nonempty_chunk()?.pop_front()?;
         self.len -= 1;
         Some(first)
     }
 
     /// Returns the first chunk, which is empty only if the list is empty.
     pub(crate) fn first_chunk(&mut self) -> &VecDeque<T> {
-        if self.drop_empty_first().is_none() {
+        if self.first_nonempty_chunk().is_none() {
             self.chunks.push_back(VecDeque::new());
         }
         &self.chunks[0]
@@ -387,7 +387,7 @@ impl<T> ChunkedList<T> {
 
     /// Drops the first chunk if it is empty, and returns the first chunk left, which is empty only if the list is
     /// empty.
-    fn drop_empty_first(&mut self) -> Option<&mut VecDeque<T>> {
+    fn first_nonempty_chunk(&mut self) -> Option<&mut VecDeque<T>> {
         if self.chunks.len() > 1 && self.chunks[0].is_empty() {
             self.chunks.pop_front();
         }
