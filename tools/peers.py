@@ -82,9 +82,9 @@ PROGRAMS = {
     ],
 }
 
-# The times that each program prints, in microseconds.
+# The times that each program prints, in microseconds: of a launch in `launches`, else of the whole work.
 COLUMNS = {
-    "launches": ["launches, the calls", "until read", "replay, the call", "until read of the replay"],
+    "launches": ["us a launch: the calls", "until read", "replay, the call", "until read of the replay"],
     "sums": ["us for the sums of 256 rows of 16,384"],
     "sorts": ["us for 1,048,576 sorted pairs"],
 }
@@ -137,7 +137,8 @@ def measure(work):
             samples[name].append([float(word) for word in run(folder, program(folder), capture=True).split()])
     rows = []
     for name, times in samples.items():
-        medians = [statistics.median(column) for column in zip(*times)]
+        # A program prints NaN where a result is wrong.
+        medians = [None if any(x != x for x in column) else statistics.median(column) for column in zip(*times)]
         rows.append({"program": name} | dict(zip(COLUMNS[work], medians)))
     return rows
 
@@ -150,6 +151,7 @@ def weigh(words):
             continue
         folder = write("weight", name, parts, dependencies)
         shutil.rmtree(folder / "target", ignore_errors=True)
+        (folder / "Cargo.lock").unlink(missing_ok=True)
         run(folder, "cargo", "fetch", "--quiet")
         tree = ["cargo", "tree", "--edges", "normal,build", "--prefix", "none", "--format", "{p}"]
         crates = {line.removesuffix(" (*)") for line in run(folder, *tree, capture=True).splitlines()}
@@ -173,6 +175,15 @@ def weigh(words):
     return rows
 
 
+def shown(cell):
+    """Returns the text of a cell of the table."""
+    if cell is None:
+        return "no right result"
+    if not isinstance(cell, float):
+        return str(cell)
+    return f"{cell:.0f}" if cell >= 1000 else f"{cell:.4g}"
+
+
 def main():
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
@@ -189,7 +200,7 @@ def main():
         print("|", " | ".join(rows[0]), "|")
         print("|---" * len(rows[0]) + "|")
     for row in rows:
-        cells = [f"{cell:.4g}" if isinstance(cell, float) else str(cell) for cell in row.values()]
+        cells = [shown(cell) for cell in row.values()]
         print("|", " | ".join(cells), "|")
 
 

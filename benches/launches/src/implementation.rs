@@ -24,7 +24,11 @@ pub trait Implementation {
 
     /// Sets the first `outputs` outputs to zero and waits until the device is idle.
     fn reset(&mut self, outputs: usize) -> Result<()> {
-        self.ground().map_or(Ok(()), |ground| ground.reset(outputs))
+        match self.ground() {
+            Some(ground) => ground.reset(outputs),
+            None if self.part().queues == 0 => Ok(()), // transfers alone have no outputs
+            None => bail!("{} does not reset its outputs", self.name()),
+        }
     }
 
     /// Keeps `arrays` arrays of [`LIVE_BYTES`](crate::job::LIVE_BYTES) alive, besides those of the launch rows.

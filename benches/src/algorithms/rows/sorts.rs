@@ -54,7 +54,8 @@ pub(super) fn pairs(size: Size) -> Case {
             queue.sort_pairs(keys, values, &mut sorted, out, Sort::ascending())
         },
         |[keys, values], out| {
-            let mut both: Vec<(u32, u32)> = keys.iter().copied().zip(values.iter().copied()).collect();
+            let both = keys.par_iter().zip(values);
+            let mut both: Vec<(u32, u32)> = both.map(|(key, value)| (*key, *value)).collect();
             both.par_sort_by_key(|(key, _)| *key);
             out.par_iter_mut().zip(both).for_each(|(out, (_, value))| *out = value);
         },
