@@ -57,7 +57,7 @@ pub(crate) enum Command {
     #[command(
         after_help = "Examples:\n  cargo xtask lint\n  cargo xtask lint 2>&1 | grep crates/core/src/memory\n\n\
         rooms: an import of the core crate goes down the list of docs/floors.txt; an export is an import too\n\
-        names: one name stands for one type or constant of a crate\n\
+        names: one name stands for one type or constant at the top of the files of a crate\n\
         words: comments, strings, pages and names of functions have no word that crates/xtask/src/lint/words.txt lists;\n\
         no sentence and no doc of a type, field or constant begins with another word of the list\n\n\
         It also checks the places of `unsafe` and of logging, the lengths of files, and that each verb has its tests.\n\

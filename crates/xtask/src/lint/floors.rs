@@ -51,11 +51,15 @@ fn broken(rooms: &[&str], source: &Source) -> Vec<Finding> {
                 format!("room `{name}` lies above room `{own}`, and an import goes down"),
             ),
             Some(_) => {}
+            // A path of an exported macro, `$crate::Item`, names what programs see.
+            None if code[..at].ends_with("$crate::") || code[..at].ends_with('$') => {}
             None => add(line_at(&code, at), format!("`{name}` is not a room: name the file of the item")),
         }
     }
     for (at, line) in source.text.lines().enumerate() {
-        if line.trim_start().strip_prefix("#[path = ").is_some_and(|file| file.contains('/')) {
+        let line = line.trim_start();
+        let is_hidden = line.starts_with("#[cfg_attr(") && line.contains("path =");
+        if is_hidden || line.strip_prefix("#[path = ").is_some_and(|file| file.contains('/')) {
             add(at + 1, "`#[path]` hides the file of a module: name one of the same folder".to_owned());
         }
     }
@@ -68,12 +72,10 @@ fn depth(file: &str) -> usize {
     module.strip_suffix("/mod").unwrap_or(module).split('/').count()
 }
 
-/// Returns the place and the first name of each path from the root: after `crate`, or after enough `super`. The paths of
-/// a macro begin with `$crate`, and name what programs see.
+/// Returns the place and the first name of each path from the root: after `crate`, or after enough `super`.
 fn from_root(code: &str, depth: usize) -> Vec<(usize, &str)> {
     let supers = "super::".repeat(depth);
-    let of_crate = whole(code, "crate::").filter(|at| !code[..*at].ends_with('$'));
-    let of_crate = of_crate.map(|at| (at, at + "crate::".len()));
+    let of_crate = whole(code, "crate::").map(|at| (at, at + "crate::".len()));
     let of_super = code.match_indices(&supers).map(|(at, found)| (at, at + found.len()));
     of_crate.chain(of_super).map(|(at, end)| (at, identifier(&code[end..]))).collect()
 }
@@ -98,6 +100,7 @@ mod tests {
     fn an_import_goes_down() {
         assert!(found("api/a.rs", "use crate::low::b::Item;\nuse crate::api::c::Item;").is_empty());
         assert!(goes_up("low/b.rs", "use crate::api::a::Item;"));
+        assert!(goes_up("low/b.rs", "macro_rules! m { () => { $crate::api::a::Item }; }"));
         assert!(goes_up("low/mod.rs", "pub(crate) use crate::api::a::*;"), "an export is an import");
         assert!(goes_up("low/b.rs", "fn f(_: crate::api::a::Item) {}"));
         assert!(goes_up("low/b.rs", "use super::super::api::a::Item;"));
@@ -136,6 +139,7 @@ mod tests {
     #[test]
     fn the_file_of_a_module_is_in_its_folder() {
         assert_eq!(found("low/a.rs", "#[path = \"../api/a.rs\"]\nmod other;").len(), 1);
+        assert_eq!(found("low/a.rs", "#[cfg_attr(unix, path = \"a.rs\")]\nmod other;").len(), 1);
         assert!(found("low/a.rs", "#[path = \"no_b.rs\"]\nmod b;").is_empty());
     }
 }

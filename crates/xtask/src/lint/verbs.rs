@@ -68,7 +68,8 @@ fn verbs_of<'a>(
     found
 }
 
-/// Compares verbs with a table: the first words of the strings that are first arguments of functions in `fn table`. Strings of methods and of paths are not entries.
+/// Compares verbs with a table: the first words of the strings that are first arguments of functions in `fn table`. Strings
+/// of methods and of paths are not entries.
 fn compared(sources: &[Source], verbs: &[Verb<'_>], path: &str) -> Vec<Finding> {
     let finding = |path: &str, line, what| Finding { path: path.to_owned(), line, what };
     let table = sources.iter().find(|source| source.path == path);

@@ -21,6 +21,9 @@ pub(super) struct Words {
 
 impl Words {
     pub(super) fn new() -> Self {
+        let kinds = ["prose ", "head ", "verb ", "#"];
+        let is_known = |line: &str| line.is_empty() || kinds.iter().any(|kind| line.starts_with(kind));
+        assert!(LIST.lines().all(is_known), "bug: a line of words.txt has no kind");
         let of = |kind: &str| -> Vec<&'static str> {
             LIST.lines().filter_map(|line| line.strip_prefix(kind)?.strip_prefix(' ')).collect()
         };
