@@ -201,6 +201,16 @@ fn reduced<const D: usize>(mut shape: [usize; D], axis: usize) -> [usize; D] {
     shape
 }
 
+/// Returns numbers with all bits in use, different ones in each round.
+fn scrambled(len: usize, round: i32) -> Vec<i32> {
+    (0..len as i32).map(|i| (i ^ round).wrapping_mul(-1_640_531_527)).collect()
+}
+
+/// Returns the list with 64 guard elements before and after it.
+fn around<T: Copy>(list: &[T], guard: T) -> Vec<T> {
+    [&[guard; 64][..], list, &[guard; 64]].concat()
+}
+
 /// Returns the part of an array between its guard elements.
 fn inside<T: Element>(array: &DeviceArray<T>) -> DeviceArray<T> {
     array.slice(64..array.len() - 64).unwrap()
@@ -226,6 +236,28 @@ fn guarded<T: Reducible + Debug>(
 /// Returns all of them in the full suite, and otherwise one, which changes with `at`.
 fn some<T>(all: &[T], at: usize) -> &[T] {
     if large() { all } else { &all[at % all.len()..][..1] }
+}
+
+/// Captures a call, replays it for each of the lists, and compares the results with those of the call on the queue.
+/// `check` compares them with the host's.
+fn check_replays<T: Element, U: Element + PartialEq, const D: usize>(
+    queue: &CommandQueue,
+    mut x: DeviceArray<T, D>,
+    results: usize,
+    enqueue: impl Fn(&CommandQueue, &DeviceArray<T, D>, &DeviceArray<U>) -> Result<()>,
+    lists: impl IntoIterator<Item = Vec<T>>,
+    check: impl Fn(&[T], &[U]),
+) {
+    let [out, eager] = [(); 2].map(|()| queue.zeros::<U, 1>([results]).unwrap());
+    let (graph, ()) = queue.capture(|c| enqueue(c, &x, &out)).unwrap();
+    for (round, list) in lists.into_iter().enumerate() {
+        queue.upload(&list, &mut x).unwrap();
+        queue.replay(&graph).unwrap();
+        enqueue(queue, &x, &eager).unwrap();
+        let found = queue.read(&out).wait().unwrap();
+        assert!(found == queue.read(&eager).wait().unwrap(), "{} elements, round {round}", list.len());
+        check(&list, &found);
+    }
 }
 
 /// Initial value of the words of result arrays.

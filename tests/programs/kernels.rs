@@ -29,24 +29,34 @@ pub struct Iota<'a, T: Element> {
     pub out: &'a mut DeviceArray<T>,
 }
 
-/// A context of the program. It compiles a typed kernel at the first launch.
+/// A context of the program. It compiles a kernel at the first launch and keeps it, so later launches reach the queue even
+/// after the loss of the device.
 pub struct Home {
     pub ctx: Context,
+    mix: OnceCell<Kernel<Mix<'static>>>,
+    histogram: OnceCell<Kernel<Histogram<'static>>>,
+    add: OnceCell<Kernel<Add<'static, u32>>>,
+    saxpy: OnceCell<Kernel<Saxpy<'static, u32>>>,
+    iota: OnceCell<Kernel<Iota<'static, u32>>>,
     /// Kernel of the launches whose arguments are checked at the call, once there was one.
     mixed: OnceCell<DynKernel>,
 }
 
 impl Home {
     pub fn new(ctx: Context) -> Self {
-        Self { ctx, mixed: OnceCell::new() }
+        Self {
+            ctx,
+            mix: OnceCell::new(),
+            histogram: OnceCell::new(),
+            add: OnceCell::new(),
+            saxpy: OnceCell::new(),
+            iota: OnceCell::new(),
+            mixed: OnceCell::new(),
+        }
     }
 
     fn mixed(&self) -> Result<DynKernel> {
-        if let Some(kernel) = self.mixed.get() {
-            return Ok(kernel.clone());
-        }
-        let kernel = mix_by_text(&self.ctx)?;
-        Ok(self.mixed.get_or_init(|| kernel).clone())
+        made(&self.mixed, || mix_by_text(&self.ctx))
     }
 
     /// Enqueues a launch whose arguments are checked at the call.
@@ -77,13 +87,15 @@ impl Home {
         let grid = grid.unwrap_or_else(|| Grid::threads([longest]));
         match (*kernel, reads, out) {
             (op::Kernel::Mix { a, b, .. }, [Held::U32(x)], Held::U32(y)) => {
-                to.launch(&ctx.kernel::<Mix>()?, grid, Mix { a, b, x, y })
+                to.launch(&made(&self.mix, || ctx.kernel::<Mix>())?, grid, Mix { a, b, x, y })
             }
-            (op::Kernel::Histogram { .. }, [Held::U32(values)], Held::U32(bins)) => {
-                to.launch(&ctx.kernel::<Histogram>()?, grid, Histogram { values, bins })
-            }
+            (op::Kernel::Histogram { .. }, [Held::U32(values)], Held::U32(bins)) => to.launch(
+                &made(&self.histogram, || ctx.kernel::<Histogram>())?,
+                grid,
+                Histogram { values, bins },
+            ),
             (op::Kernel::Add { .. }, [Held::U32(x), Held::U32(y)], Held::U32(z)) => {
-                to.launch(&ctx.kernel::<Add<u32>>()?, grid, Add { x, y, z })
+                to.launch(&made(&self.add, || ctx.kernel::<Add<u32>>())?, grid, Add { x, y, z })
             }
             (op::Kernel::Add { .. }, [Held::I32(x), Held::I32(y)], Held::I32(z)) => {
                 to.launch(&ctx.kernel::<Add<i32>>()?, grid, Add { x, y, z })
@@ -92,7 +104,7 @@ impl Home {
                 to.launch(&ctx.kernel::<Add<f32>>()?, grid, Add { x, y, z })
             }
             (op::Kernel::Saxpy { a, .. }, [Held::U32(x)], Held::U32(y)) => {
-                to.launch(&ctx.kernel::<Saxpy<u32>>()?, grid, Saxpy { a, x, y })
+                to.launch(&made(&self.saxpy, || ctx.kernel::<Saxpy<u32>>())?, grid, Saxpy { a, x, y })
             }
             (op::Kernel::Saxpy { a, .. }, [Held::I32(x)], Held::I32(y)) => {
                 to.launch(&ctx.kernel::<Saxpy<i32>>()?, grid, Saxpy { a: a as i32, x, y })
@@ -101,7 +113,7 @@ impl Home {
                 to.launch(&ctx.kernel::<Saxpy<f32>>()?, grid, Saxpy { a: f32::from_bits(a), x, y })
             }
             (op::Kernel::Iota { start, step, .. }, [], Held::U32(out)) => {
-                to.launch(&ctx.kernel::<Iota<u32>>()?, grid, Iota { start, step, out })
+                to.launch(&made(&self.iota, || ctx.kernel::<Iota<u32>>())?, grid, Iota { start, step, out })
             }
             (op::Kernel::Iota { start, step, .. }, [], Held::I32(out)) => {
                 let [start, step] = [start, step].map(|bits| bits as i32);
@@ -114,4 +126,13 @@ impl Home {
             _ => unreachable!("bug: a launch with elements of mixed types"),
         }
     }
+}
+
+/// Returns a clone of the kept kernel, which `make` makes the first time.
+fn made<K: Clone>(kept: &OnceCell<K>, make: impl FnOnce() -> Result<K>) -> Result<K> {
+    if let Some(kernel) = kept.get() {
+        return Ok(kernel.clone());
+    }
+    let kernel = make()?;
+    Ok(kept.get_or_init(|| kernel).clone())
 }

@@ -5,6 +5,7 @@ use super::contexts::{self, Watches};
 use super::handover::Handover;
 use super::progress::Progress;
 use super::seed::Drawn;
+use fencepost::builtin_shader;
 use fencepost::prelude::*;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
@@ -90,12 +91,16 @@ impl Home {
         Ok(Self { ctx, policy, threads, constants, words, parts, mixed: OnceLock::new() })
     }
 
-    /// Returns the kernel of [`mix_by_text`]. Two threads may make it at the same time.
+    /// Returns the kernel for launches whose arguments are checked at the call. Two threads may make it at the same time.
     pub fn mixed(&self) -> Result<DynKernel> {
         if let Some(kernel) = self.mixed.get() {
             return Ok(kernel.clone());
         }
-        let kernel = mix_by_text(&self.ctx)?;
+        // Where kernels are WGSL, the text of the typed kernel, which other threads compile too.
+        let kernel = match self.ctx.wgpu() {
+            None => mix_by_text(&self.ctx)?,
+            Some(_) => self.ctx.kernel_from(builtin_shader("mix.wgsl").expect("it is built in"), "mix")?,
+        };
         Ok(self.mixed.get_or_init(|| kernel).clone())
     }
 }

@@ -5,10 +5,12 @@ use super::*;
 pub fn cases() -> Vec<Case> {
     vec![
         case("a01_a_refused_reduction_along_an_axis_enqueues_nothing", refused),
+        case("a01_reductions_along_an_axis_in_a_graph_equal_those_of_the_host", in_a_graph),
         case("a05_reductions_along_each_axis_of_integers_are_exact", integers),
         case("a05_sums_along_each_axis_of_floats_are_within_their_bounds", floats),
         case("a05_the_smallest_and_largest_numbers_along_an_axis_are_exact_and_keep_nans", extremes),
         case("a05_an_axis_without_elements_gives_the_result_of_none", none),
+        case("a05_a_reduction_along_an_axis_writes_its_results_alone", guards),
     ]
 }
 
@@ -178,9 +180,29 @@ const VERBS: [(AlongAxis, OnHost); 10] = [
         |x, shape, axis| host::norm_axis(bytemuck::cast_slice(x), shape, axis).map(bits),
     ),
 ];
+/// Number of verbs with exact results. They come first.
+const EXACT: usize = 8;
 
 fn bits(list: Vec<f32>) -> Vec<u32> {
     list.into_iter().map(f32::to_bits).collect()
+}
+
+/// Returns the bits of small whole numbers, whose sums are exact in any order.
+fn whole_numbers(shape: [usize; 2], round: usize) -> Vec<u32> {
+    (0..shape[0] * shape[1]).map(|i| (((i * 7 + round) % 11) as f32).to_bits()).collect()
+}
+
+/// Compares the results of a verb with the host's. On a device, a quotient or a root is within a few ulp.
+#[track_caller]
+fn check_along(verb: usize, found: &[u32], list: &[u32], shape: [usize; 2], axis: usize) {
+    let expected = VERBS[verb].1(list, shape, axis).unwrap();
+    let most = if verb < EXACT { 0 } else { 8 };
+    let is_near = |(a, b): (&u32, &u32)| a.abs_diff(*b) <= most;
+    assert_eq!(found.len(), expected.len(), "verb {verb} along {axis} of {shape:?}");
+    assert!(
+        found.iter().zip(&expected).all(is_near),
+        "verb {verb} along {axis} of {shape:?}: {found:?}, {expected:?}"
+    );
 }
 
 fn refused(s: &Subject) {
@@ -225,4 +247,50 @@ fn refused(s: &Subject) {
                 along the axis, and the shape of `x` else";
     assert_eq!(error.to_string(), said);
     assert_eq!(queue.read(&out).wait().unwrap(), [7; 4]);
+}
+
+fn in_a_graph(s: &Subject) {
+    let queue = s.ctx().queue("q");
+    for (first, shape) in [[7, 100], [3, 16_400], [1100, 3]].into_iter().enumerate() {
+        let axis = |verb: usize| (first + verb) % 2;
+        let mut x = queue.zeros::<u32, 2>(shape).unwrap();
+        let mut all: Vec<_> =
+            (0..VERBS.len()).map(|verb| queue.zeros(reduced(shape, axis(verb))).unwrap()).collect();
+        let (graph, ()) = queue
+            .capture(|c| {
+                for (at, ((verb, _), out)) in VERBS.iter().zip(&mut all).enumerate() {
+                    verb(c, &x, axis(at), out)?;
+                }
+                Ok(())
+            })
+            .unwrap();
+        for round in 0..2 {
+            let list = whole_numbers(shape, round);
+            queue.upload(&list, &mut x).unwrap();
+            queue.replay(&graph).unwrap();
+            for (verb, out) in all.iter().enumerate() {
+                check_along(verb, &queue.read(out).wait().unwrap(), &list, shape, axis(verb));
+            }
+        }
+    }
+}
+
+fn guards(s: &Subject) {
+    let queue = s.ctx().queue("q");
+    for shape in [[3, 300], [300, 3], [2, 16_385]] {
+        let list = whole_numbers(shape, 0);
+        // Reading a guard element changes a sum, a count, a maximum and its place, and a mean by far.
+        let all = queue.array(&around(&list, 0x4F00_0001)).unwrap();
+        let x = inside(&all).reshape(shape).unwrap();
+        for (at, (verb, _)) in VERBS.iter().enumerate() {
+            for axis in 0..2 {
+                let reduced = reduced(shape, axis);
+                let results = reduced.iter().product();
+                let found =
+                    guarded(&queue, results, |out| verb(&queue, &x, axis, &mut out.reshape(reduced)?));
+                check_along(at, &found, &list, shape, axis);
+            }
+        }
+        assert_eq!(queue.read(&x).wait().unwrap(), list, "the input stays");
+    }
 }

@@ -5,10 +5,12 @@ use super::*;
 pub fn cases() -> Vec<Case> {
     vec![
         case("a01_a_refused_verb_by_key_enqueues_nothing", refused),
+        case("a01_a_verb_by_key_in_a_graph_equals_that_of_a_queue", in_a_graph),
         case("a10_runs_of_integers_are_exact", integers),
         case("a10_runs_of_floats_are_within_their_bounds", floats),
         case("a10_the_smallest_and_largest_numbers_of_runs_are_exact_and_keep_nans", extremes),
         case("a10_no_elements_have_no_runs", none),
+        case("a10_a_verb_by_key_writes_its_results_alone", guards),
     ]
 }
 
@@ -217,4 +219,63 @@ fn refused(s: &Subject) {
     let mut padded = queue.zeros::<u32, 2>(Shape::padded([4, 5], [4, 8])).unwrap();
     let x = queue.zeros([4, 5]).unwrap();
     assert_refused!(queue.scan_by_key(&x, &x, &mut padded, sum), Padding);
+}
+
+fn in_a_graph(s: &Subject) {
+    let queue = s.ctx().queue("q");
+    for len in [700, 16_400] {
+        let mut keys = queue.zeros([len]).unwrap();
+        let mut x = queue.zeros::<i32, 1>([len]).unwrap();
+        let mut outputs = results(&queue, len);
+        let (graph, ()) = queue.capture(|c| enqueue(&mut outputs, c, &keys, &x, Operation::Sum)).unwrap();
+        for round in 0..2_u32 {
+            // The number of runs increases from replay to replay, so each result is overwritten.
+            let next: Vec<u32> = (0..len as u32).map(|i| i / (9 - 2 * round) % 3).collect();
+            let list = scrambled(len, round as i32);
+            queue.upload(&next, &mut keys).unwrap();
+            queue.upload(&list, &mut x).unwrap();
+            queue.replay(&graph).unwrap();
+            let replayed = outputs.read(&queue);
+            assert!(replayed == expected(&next, &list, Operation::Sum), "{len} elements, round {round}");
+            let eager = || found::<i32>(&queue, &next, bytemuck::cast_slice(&list), Operation::Sum);
+            assert!(len > 700 || replayed == eager(), "{len} elements, round {round}");
+        }
+    }
+}
+
+fn guards(s: &Subject) {
+    let queue = s.ctx().queue("q");
+    for shape in [[3, 100], [5, 3277]] {
+        let len: usize = shape.iter().product();
+        let keys: Vec<i32> = (0..len as i32).map(|i| i / 7).collect();
+        let list: Vec<u32> = (0..len as u32).map(|i| i * i).collect();
+        let all = queue.array(&around(&list, 9)).unwrap();
+        let view = inside(&all).reshape(shape).unwrap();
+        let of_runs = queue.array(&keys).unwrap().reshape(shape).unwrap();
+        let nines = || queue.full([128 + len], 9_u32).unwrap();
+        let kept = nines().cast_bits::<i32>();
+        let out = nines();
+        let counts = nines();
+        let mut expected = Vec::new();
+        let scan = Scan::exclusive(Operation::Sum);
+        for scan in [scan, scan.reversed()] {
+            queue.scan_by_key(&of_runs, &view, &mut inside(&out).reshape(shape).unwrap(), scan).unwrap();
+            expected = host::scan_by_key(&keys, &list, scan);
+            assert!(queue.read(&out).wait().unwrap() == around(&expected, 9), "{scan:?} of {shape:?}");
+        }
+        let mut keys_out = inside(&kept);
+        let mut count = counts.slice(64..65).unwrap();
+        let largest = Operation::Largest;
+        queue.reduce_by_key(&of_runs, &view, largest, &mut keys_out, &mut inside(&out), &mut count).unwrap();
+        let (runs, reduced) = host::reduce_by_key(&keys, &list, largest);
+        expected[..runs.len()].copy_from_slice(&reduced);
+        assert!(queue.read(&out).wait().unwrap() == around(&expected, 9), "{shape:?} reduced");
+        let mut kept_words: Vec<u32> = runs.iter().map(|&key| key as u32).collect();
+        kept_words.resize(len, 9);
+        let found = queue.read(&kept.cast_bits::<u32>()).wait().unwrap();
+        assert!(found == around(&kept_words, 9), "the keys of {shape:?}");
+        let written = [vec![9; 64], vec![runs.len() as u32], vec![9; 63 + len]].concat();
+        assert_eq!(queue.read(&counts).wait().unwrap(), written);
+        assert!(queue.read(&all).wait().unwrap() == around(&list, 9), "the input stays");
+    }
 }

@@ -6,10 +6,12 @@ use fencepost::interface::SameBits;
 pub fn cases() -> Vec<Case> {
     vec![
         case("a01_a_refused_elementwise_verb_enqueues_nothing", refused),
+        case("a01_elementwise_verbs_in_a_graph_equal_those_of_a_queue", in_a_graph),
         case("a06_a_cast_gives_the_bits_of_the_operator_as", casts),
         case("a06_iota_and_axpy_are_exact_for_integers_and_within_their_bounds_for_floats", multiplied),
         case("a06_clamp_keeps_nans_and_zeros_and_limits_all_else", clamped),
         case("a06_where_copies_the_bits_that_the_mask_selects", chosen),
+        case("a06_an_elementwise_verb_writes_its_array_alone", guards),
     ]
 }
 
@@ -188,4 +190,38 @@ fn refused(s: &Subject) {
     assert_eq!(queue.read(&x).wait().unwrap(), [1; 10]);
     assert_eq!(queue.read(&y).wait().unwrap(), [2; 10]);
     assert_eq!(queue.read(&short).wait().unwrap(), [3; 9]);
+}
+
+/// Enqueues each verb. The results go to three parts of an array.
+fn enqueue(queue: &CommandQueue, x: &DeviceArray<i32>, out: &DeviceArray<i32>) -> Result<()> {
+    let part = |at: usize| out.slice(128 * at..128 * at + x.len());
+    queue.iota(&mut part(0)?, -3, 2)?;
+    queue.axpy(5, x, &mut part(0)?)?;
+    queue.clamp(x, -20, 20, &mut part(1)?)?;
+    queue.cast(&part(1)?, &mut part(2)?.cast_bits::<f32>())?;
+    queue.where_(&x.cast_bits(), &part(0)?, &part(1)?, &mut part(3)?)
+}
+
+fn in_a_graph(s: &Subject) {
+    let queue = s.ctx().queue("q");
+    let x = queue.zeros([100]).unwrap();
+    let lists = (1..4).map(|factor| (0..100).map(|i| (i % 7) * (i - 50) * factor).collect());
+    check_replays(&queue, x, 512, enqueue, lists, |list: &[i32], found: &[i32]| {
+        assert_eq!(found[49], -3 + 2 * 49 + 5 * list[49]);
+    });
+}
+
+fn guards(s: &Subject) {
+    let queue = s.ctx().queue("q");
+    let x = queue.array(&(-50..50).collect::<Vec<i32>>()).unwrap();
+    let out = queue.full([512], 9_i32).unwrap();
+    enqueue(&queue, &x, &out).unwrap();
+    let found = queue.read(&out).wait().unwrap();
+    for (at, element) in found.iter().enumerate() {
+        let guard = at % 128 >= 100;
+        assert!(!guard || *element == 9, "element {at} is {element}");
+    }
+    assert_eq!(found[384 + 50], found[128 + 50], "the mask is 0");
+    assert_eq!(found[384 + 51], found[51], "the mask is 1");
+    assert_eq!(queue.read(&x).wait().unwrap(), (-50..50).collect::<Vec<i32>>(), "the input stays");
 }

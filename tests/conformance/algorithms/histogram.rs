@@ -5,9 +5,12 @@ use super::*;
 pub fn cases() -> Vec<Case> {
     vec![
         case("a01_a_refused_histogram_enqueues_nothing", refused),
+        case("a01_a_histogram_with_a_hazard_enqueues_nothing", hazard),
+        case("a01_a_histogram_in_a_graph_equals_that_of_a_queue", in_a_graph),
         case("a12_counts_of_remainders_are_exact", remainders),
         case("a12_counts_between_edges_are_exact", between_edges),
         case("a12_the_last_bin_has_both_its_edges_and_a_nan_has_no_bin", borders),
+        case("a12_a_histogram_overwrites_its_counts_alone", guards),
     ]
 }
 
@@ -110,4 +113,39 @@ fn refused(s: &Subject) {
     assert_refused!(queue.histogram(&padded, Bins::modulo(), &mut counts), Padding);
     assert_eq!(queue.read(&counts).wait().unwrap(), [9; 4]);
     assert_eq!(queue.read(&x).wait().unwrap(), vec![1.0; 100]);
+}
+
+fn hazard(s: &Subject) {
+    enqueue_nothing_with_a_hazard(s, 100, &[|queue, x, out| queue.histogram(x, Bins::modulo(), out)]);
+}
+
+/// Enqueues a histogram of remainders and a histogram between edges.
+fn enqueue(queue: &CommandQueue, x: &DeviceArray<i32, 2>, out: &DeviceArray<u32>) -> Result<()> {
+    queue.histogram(&x.cast_bits::<u32>(), Bins::modulo(), &mut out.slice(0..10)?)?;
+    queue.histogram(x, Bins::edges(&[-1_000_000_000, 0, 5, 1_000_000_000]), &mut out.slice(64..67)?)
+}
+
+fn in_a_graph(s: &Subject) {
+    let queue = s.ctx().queue("q");
+    for shape in [[7, 100], [3, 5600]] {
+        let lists = (0..2).map(|round| scrambled(shape[0] * shape[1], round));
+        check_replays(&queue, queue.zeros(shape).unwrap(), 128, enqueue, lists, |list, found| {
+            let words: &[u32] = bytemuck::cast_slice(list);
+            assert_eq!(found[..10], host::histogram(words, Bins::modulo(), 10).unwrap());
+        });
+    }
+}
+
+fn guards(s: &Subject) {
+    let queue = s.ctx().queue("q");
+    let list: Vec<u32> = (0..16_500_u32).map(|i| i.wrapping_mul(i)).collect();
+    let all = queue.array(&around(&list, 1)).unwrap();
+    for bins in [100, 3000] {
+        let counts = guarded(&queue, bins, |out| {
+            queue.histogram(&inside(&all), Bins::modulo(), out)?;
+            queue.histogram(&inside(&all), Bins::modulo(), out)
+        });
+        assert!(Some(counts) == host::histogram(&list, Bins::modulo(), bins), "{bins} bins");
+        assert!(queue.read(&all).wait().unwrap() == around(&list, 1), "the input stays");
+    }
 }

@@ -5,8 +5,10 @@ use super::*;
 pub fn cases() -> Vec<Case> {
     vec![
         case("a01_a_refused_expression_enqueues_nothing", refused),
+        case("a01_expressions_in_a_graph_equal_those_of_a_queue", in_a_graph),
         case("a07_each_element_is_the_value_of_the_expression", values),
         case("a07_a_mistake_in_an_expression_is_shown_in_its_line", mistakes).host_side(),
+        case("a07_an_expression_writes_its_array_alone", guards),
     ]
 }
 
@@ -146,4 +148,33 @@ fn refused(s: &Subject) {
     assert_refused!(queue.map(&x, "x", &mut foreign), ForeignContext);
     assert_eq!(queue.read(&x).wait().unwrap(), [1; 10]);
     assert_eq!(queue.read(&out).wait().unwrap(), [2; 9]);
+}
+
+fn in_a_graph(s: &Subject) {
+    let queue = s.ctx().queue("q");
+    let mut x = queue.zeros::<u32, 1>([100]).unwrap();
+    let mut y = queue.zeros::<u32, 1>([100]).unwrap();
+    let mut out = queue.zeros::<u32, 1>([100]).unwrap();
+    let (graph, ()) = queue
+        .capture(|c| {
+            c.map(&x, "x * x", &mut y)?;
+            c.zip(&x, &y, "x + y", &mut out)
+        })
+        .unwrap();
+    for round in 0..3_u32 {
+        let list: Vec<u32> = (0..100).map(|i| i * 7 + round).collect();
+        queue.upload(&list, &mut x).unwrap();
+        queue.replay(&graph).unwrap();
+        let expected = host::map(&list, |x, _| x * x + x);
+        assert_eq!(queue.read(&out).wait().unwrap(), expected, "round {round}");
+    }
+}
+
+fn guards(s: &Subject) {
+    let queue = s.ctx().queue("q");
+    let x = queue.full([100], 3_u32).unwrap();
+    let out = queue.full([256], 9_u32).unwrap();
+    queue.map(&x, "x + 1u", &mut out.slice(64..164).unwrap()).unwrap();
+    let expected = [vec![9; 64], vec![4; 100], vec![9; 92]].concat();
+    assert_eq!(queue.read(&out).wait().unwrap(), expected);
 }

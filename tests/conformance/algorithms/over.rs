@@ -13,6 +13,7 @@ pub fn cases() -> Vec<Case> {
         case("a01_refused_verbs_over_parts_enqueue_nothing", refused),
         case("a01_an_empty_axis_may_stand_beside_axes_of_any_length", empty_axis).host_side(),
         case("a05_a_reduction_of_no_first_elements_has_one_value", no_first),
+        case("a01_verbs_over_parts_follow_the_inputs_of_a_graph", in_a_graph),
     ]
 }
 
@@ -264,4 +265,31 @@ fn refused(s: &Subject) {
     }
     assert_refused!(queue.mean(floats.first(&two), &mut mean), Shape);
     assert_eq!(dump::enqueued(&ctx, "q"), before, "a refused verb has enqueued work");
+}
+
+fn in_a_graph(s: &Subject) {
+    let queue = s.ctx().queue("q");
+    let mut x = queue.zeros::<f32, 2>([30, 40]).unwrap();
+    let mut count = queue.zeros([1]).unwrap();
+    let mut mean = queue.zeros([1]).unwrap();
+    let mut sorted = queue.zeros([30, 40]).unwrap();
+    let (graph, ()) = queue
+        .capture(|c| {
+            c.mean(x.reshape([1200])?.first(&count), &mut mean)?;
+            c.sort(x.axis(0), &mut sorted, Sort::ascending())
+        })
+        .unwrap();
+    for round in 1..4_usize {
+        let list: Vec<f32> = (0..1200).map(|i| (i * round % 71) as f32).collect();
+        queue.upload(&list, &mut x).unwrap();
+        queue.upload(&[300 * round as u32], &mut count).unwrap();
+        queue.replay(&graph).unwrap();
+        let part = &list[..300 * round];
+        assert_eq!(queue.read(&mean).wait().unwrap(), [part.iter().sum::<f32>() / part.len() as f32]);
+        let rows: Vec<Vec<f32>> = rows(&list, [30, 40, 1], 0)
+            .iter()
+            .map(|row| host::sort(row, Sort::ascending()).unwrap())
+            .collect();
+        assert!(queue.read(&sorted).wait().unwrap() == of_rows(&rows, [30, 40, 1], 0), "round {round}");
+    }
 }

@@ -144,20 +144,24 @@ fn refused(s: &Subject) {
         let [x, y] = [(); 2].map(|()| queue.full(shape, 1.0_f32).unwrap());
         let turned = x.reshape([shape[1], shape[0]]).unwrap();
         let foreign = other.zeros(shape).unwrap();
-        let first = |results: usize| y.reshape([y.len()]).unwrap().slice(0..results).unwrap();
+        let first = |of: &DeviceArray<f32, 2>, results: usize| {
+            of.reshape([of.len()]).unwrap().slice(0..results).unwrap()
+        };
         for axis in 0..2 {
             let mut out = queue.full(reduced(shape, axis), 7.0).unwrap();
             assert_refused!(queue.dot(x.axis(axis), &turned, &mut out), Shape);
             assert_refused!(queue.dot(x.axis(axis), &foreign, &mut out), ForeignContext);
-            let mut part = first(out.len()).reshape(out.shape()).unwrap();
-            assert_refused!(queue.dot(x.axis(axis), &y, &mut part), Aliased);
+            for array in [&x, &y] {
+                let mut part = first(array, out.len()).reshape(out.shape()).unwrap();
+                assert_refused!(queue.dot(x.axis(axis), &y, &mut part), Aliased);
+            }
             assert!(queue.read(&out).wait().unwrap().iter().all(|&x| x == 7.0));
         }
         let offsets = queue.array(&[0_u32, 2]).unwrap();
         let mut out = queue.full([1], 7.0).unwrap();
         assert_refused!(queue.dot(x.segments(&offsets), &turned, &mut out), Shape);
         assert_refused!(queue.dot(x.segments(&offsets), &foreign, &mut out), ForeignContext);
-        assert_refused!(queue.dot(x.segments(&offsets), &y, &mut first(1)), Aliased);
+        assert_refused!(queue.dot(x.segments(&offsets), &y, &mut first(&y, 1)), Aliased);
         assert_eq!(queue.read(&out).wait().unwrap(), [7.0]);
     }
     let x = queue.full([4, 5], 1.0_f32).unwrap();

@@ -7,10 +7,12 @@ use fencepost::interface::SameBits;
 pub fn cases() -> Vec<Case> {
     vec![
         case("a01_a_refused_move_enqueues_nothing", refused),
+        case("a01_moves_in_a_graph_equal_those_of_a_queue", in_a_graph),
         case("a15_a_gather_copies_the_bits_at_its_places", gathered),
         case("a15_a_scatter_writes_the_places_inside_of_its_array", scattered),
         case("a15_scattered_sums_have_each_element_once", added),
         case("a15_permuted_axes_are_those_of_the_host", permuted),
+        case("a15_a_move_writes_its_array_alone", guards),
     ]
 }
 
@@ -216,4 +218,39 @@ fn refused(s: &Subject) {
     assert_eq!(queue.read(&out).wait().unwrap(), [2; 10]);
     assert_eq!(queue.read(&short).wait().unwrap(), [3; 9]);
     assert_eq!(queue.read(&square).wait().unwrap(), [4; 9]);
+}
+
+/// Enqueues each verb. The results go to parts of an array, with guard elements between them.
+fn enqueue(queue: &CommandQueue, x: &DeviceArray<u32>, out: &DeviceArray<u32>) -> Result<()> {
+    let part = |at: usize| out.slice(128 * at..128 * at + x.len());
+    queue.gather(x, x, Outside::Zero, &mut part(0)?)?;
+    queue.scatter(&part(0)?, x, &mut part(1)?)?;
+    queue.scatter_add(x, x, &mut part(2)?)?;
+    let rows = x.reshape([20, 5])?;
+    queue.transpose(&rows, &mut part(3)?.reshape([5, 20])?)?;
+    let axes = x.reshape([5, 4, 5])?;
+    queue.permute(&axes, [2, 1, 0], &mut part(4)?.reshape([5, 4, 5])?)
+}
+
+fn in_a_graph(s: &Subject) {
+    let queue = s.ctx().queue("q");
+    let x = queue.zeros([100]).unwrap();
+    // Each index occurs once.
+    let lists = (0..3).map(|round| (0..100).map(|i| (i * 37 + round) % 110).collect());
+    check_replays(&queue, x, 640, enqueue, lists, |list, found| {
+        assert_eq!(found[..100], host::gather(list, list, Outside::Zero));
+    });
+}
+
+fn guards(s: &Subject) {
+    let queue = s.ctx().queue("q");
+    let list: Vec<u32> = (0..100).map(|i| (i * 37) % 110 + 20 * (i % 2)).collect();
+    let x = queue.array(&list).unwrap();
+    let out = queue.full([640], 9_u32).unwrap();
+    enqueue(&queue, &x, &out).unwrap();
+    let found = queue.read(&out).wait().unwrap();
+    for (at, element) in found.iter().enumerate() {
+        assert!(at % 128 < 100 || *element == 9, "element {at} is {element}");
+    }
+    assert_eq!(queue.read(&x).wait().unwrap(), list, "the input stays");
 }

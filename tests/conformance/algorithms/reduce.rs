@@ -6,11 +6,14 @@ use fencepost::interface::{Number, SameBits};
 pub fn cases() -> Vec<Case> {
     vec![
         case("a01_a_refused_reduction_enqueues_nothing", refused),
+        case("a01_a_reduction_with_a_hazard_enqueues_nothing", hazard),
+        case("a01_reductions_in_a_graph_on_two_forks_equal_those_of_a_queue", in_a_graph),
         case("a01_a_reduction_comes_in_the_order_of_its_queue", in_order),
         case("a02_sums_and_products_of_integers_wrap_and_are_exact", integers),
         case("a02_sums_and_products_of_floats_are_within_their_bounds", floats),
         case("a02_the_smallest_and_the_largest_element_are_exact", extremes),
         case("a02_a_nan_is_the_result_or_is_left_out", nans),
+        case("a02_a_reduction_writes_one_element", guards),
         case("a02_two_runs_of_a_reduction_give_the_same_bits", twice),
     ]
 }
@@ -172,6 +175,29 @@ const VERBS: [Verb; 12] = [
     |q, x, out| q.norm(&x.cast_bits::<f32>(), &mut out.cast_bits()),
     |q, x, out| q.mean(&x.cast_bits::<f32>(), &mut out.cast_bits()),
 ];
+/// Number of verbs with exact results.
+const EXACT: usize = 10;
+
+/// Returns the results of the exact verbs.
+fn exact_results(list: &[u32]) -> [u32; EXACT] {
+    [
+        host::sum(list),
+        host::prod(list),
+        host::min(list, Nan::Propagate).unwrap(),
+        host::max(list, Nan::Propagate).unwrap(),
+        host::argmin(list).unwrap() as u32,
+        host::argmax(list).unwrap() as u32,
+        host::count_nonzero(list) as u32,
+        host::any(list).into(),
+        host::all(list).into(),
+        host::dot(list, list),
+    ]
+}
+
+/// Returns the part of the results for one verb.
+fn part(out: &DeviceArray<u32>, verb: usize) -> Result<DeviceArray<u32>> {
+    out.slice(64 * verb..64 * verb + 1)
+}
 
 fn refused(s: &Subject) {
     let queue = s.ctx().queue("q");
@@ -201,9 +227,44 @@ fn refused(s: &Subject) {
     let x = queue.zeros::<f32, 2>([4, 25]).unwrap();
     assert_refused!(queue.dot(&x, &queue.zeros([4, 24]).unwrap(), &mut out), Shape);
     assert_refused!(queue.dot(&x, &x.reshape([25, 4]).unwrap(), &mut out), Shape);
-    let y = queue.zeros::<f32, 2>([4, 25]).unwrap();
-    assert_refused!(queue.dot(&x, &y, &mut y.reshape([100]).unwrap().slice(0..1).unwrap()), Aliased);
+    for len in [100, 20_000] {
+        let [x, y] = [(); 2].map(|()| queue.zeros::<f32, 1>([len]).unwrap());
+        assert_refused!(queue.dot(&x, &y, &mut y.slice(0..1).unwrap()), Aliased);
+    }
     assert_eq!(queue.read(&out.cast_bits::<u32>()).wait().unwrap(), [5]);
+}
+
+/// Only the second of two launches would be refused.
+fn hazard(s: &Subject) {
+    enqueue_nothing_with_a_hazard(s, 20_000, &[|queue, x, out| queue.sum(x, &mut out.slice(0..1)?)]);
+}
+
+/// Enqueues the verbs in turn on a queue and on a fork of it. At the end, the results of the first ones are added.
+fn on_two_forks(queue: &CommandQueue, x: &DeviceArray<u32>, out: &DeviceArray<u32>) -> Result<()> {
+    let fork = queue.fork("fork");
+    for (at, verb) in VERBS.iter().enumerate() {
+        verb([&fork, queue][at % 2], x, &mut part(out, at)?)?;
+    }
+    queue.wait_for(&fork)?;
+    queue.sum(&out.slice(0..256)?, &mut part(out, VERBS.len())?)
+}
+
+fn in_a_graph(s: &Subject) {
+    let queue = s.ctx().queue("q");
+    for len in [100, 20_000] {
+        // The bits of numbers from 1 to 2. Only the last list has zeros, which make its product 0.
+        let word = |i: u32, round: u32| match round {
+            2 if i.is_multiple_of(7) => 0,
+            _ => 0x3F80_0001 | (i ^ round).wrapping_mul(2_654_435_761) >> 9,
+        };
+        let lists = (0..3).map(|round| (0..len).map(|i| word(i, round)).collect());
+        let x = queue.zeros([len as usize]).unwrap();
+        check_replays(&queue, x, 64 * (VERBS.len() + 1), on_two_forks, lists, |list, found| {
+            for (at, expected) in exact_results(list).into_iter().enumerate() {
+                assert_eq!(found[64 * at], expected, "verb {at} of {len} elements");
+            }
+        });
+    }
 }
 
 fn in_order(s: &Subject) {
@@ -224,6 +285,25 @@ fn in_order(s: &Subject) {
             20_000 * round,
             "the scratch memory is used again in the queue's order"
         );
+    }
+}
+
+fn guards(s: &Subject) {
+    let queue = s.ctx().queue("q");
+    for len in [1, 300, 4097, 16_385] {
+        let list: Vec<u32> = (0..len).map(|i| (i * 7 + 3) % 50).collect();
+        for guard in [0, 999] {
+            let all = queue.array(&around(&list, guard)).unwrap();
+            let x = inside(&all);
+            let out = queue.full([64 * EXACT], 5_u32).unwrap();
+            let mut expected = vec![5; 64 * EXACT];
+            for (at, (verb, result)) in VERBS.iter().zip(exact_results(&list)).enumerate() {
+                verb(&queue, &x, &mut part(&out, at).unwrap()).unwrap();
+                expected[64 * at] = result;
+            }
+            assert_eq!(queue.read(&out).wait().unwrap(), expected, "{len} elements");
+            assert_eq!(queue.read(&x).wait().unwrap(), list, "the input stays");
+        }
     }
 }
 

@@ -5,10 +5,13 @@ use super::*;
 pub fn cases() -> Vec<Case> {
     vec![
         case("a01_a_refused_scan_enqueues_nothing", refused),
+        case("a01_a_scan_with_a_hazard_enqueues_nothing", hazard),
+        case("a01_a_scan_in_a_graph_equals_that_of_a_queue", in_a_graph),
         case("a08_scans_of_integers_are_exact", integers),
         case("a08_scans_of_floats_are_within_their_bounds", floats),
         case("a08_the_smallest_and_largest_numbers_so_far_are_exact_and_keep_nans", extremes),
         case("a08_a_scan_of_no_elements_has_the_initial_value_as_its_total", none),
+        case("a08_a_scan_writes_its_results_alone", guards),
     ]
 }
 
@@ -151,4 +154,63 @@ fn refused(s: &Subject) {
     }
     let mut padded = queue.zeros::<u32, 2>(Shape::padded([4, 5], [4, 8])).unwrap();
     assert_refused!(queue.scan_in_place(&mut padded, Scan::exclusive(Operation::Product)), Padding);
+}
+
+fn in_a_graph(s: &Subject) {
+    let queue = s.ctx().queue("q");
+    for shape in [[7, 100], [3, 16_400]] {
+        let len: usize = shape.iter().product();
+        let mut x = queue.zeros::<i32, 1>([len]).unwrap();
+        let view = x.reshape(shape).unwrap();
+        let mut out = queue.zeros(shape).unwrap();
+        let mut own = queue.zeros(shape).unwrap();
+        let (graph, ()) = queue
+            .capture(|c| {
+                c.scan(&view, &mut out, Scan::inclusive(Operation::Sum))?;
+                c.copy(&view, &mut own)?;
+                c.scan_in_place(&mut own, Scan::exclusive(Operation::Smallest).reversed())
+            })
+            .unwrap();
+        for round in 0..3 {
+            let list = scrambled(len, round);
+            queue.upload(&list, &mut x).unwrap();
+            queue.replay(&graph).unwrap();
+            let found = (queue.read(&out).wait().unwrap(), queue.read(&own).wait().unwrap());
+            let eager = results(&queue, &x, Scan::inclusive(Operation::Sum)).0;
+            assert!(found.0 == eager, "{shape:?}, round {round}");
+            assert!(found.1 == host::scan(&list, Scan::exclusive(Operation::Smallest).reversed()));
+        }
+    }
+}
+
+fn guards(s: &Subject) {
+    let queue = s.ctx().queue("q");
+    for len in [300, 16_385] {
+        let list: Vec<i32> = (0..len as i32).map(|i| i * 7 - 40).collect();
+        let all = queue.array(&around(&list, 9)).unwrap();
+        let scan = Scan::exclusive(Operation::Sum).from(-3);
+        for scan in [scan, scan.reversed()] {
+            let found = guarded(&queue, len, |out| queue.scan(&inside(&all), out, scan));
+            assert!(found == host::scan(&list, scan), "{scan:?} of {len} elements");
+            assert!(queue.read(&all).wait().unwrap() == around(&list, 9), "the input stays");
+        }
+        let scan = scan.reversed();
+        queue.scan_in_place(&mut inside(&all), scan).unwrap();
+        assert!(queue.read(&all).wait().unwrap() == around(&host::scan(&list, scan), 9), "{len} in place");
+    }
+}
+
+fn hazard(s: &Subject) {
+    let verbs: [Verb; 3] = [
+        |queue, x, out| queue.scan(x, out, Scan::inclusive(Operation::Sum)),
+        |queue, _, out| queue.scan_in_place(out, Scan::inclusive(Operation::Sum)),
+        |queue, x, out| {
+            let n = x.len() - 1;
+            let mut sums = out.slice(0..n)?;
+            let mut total = out.slice(n..n + 1)?;
+            queue.scan_and_total(&x.slice(0..n)?, &mut sums, &mut total, Scan::exclusive(Operation::Sum))
+        },
+    ];
+    enqueue_nothing_with_a_hazard(s, 20_481, &verbs);
+    enqueue_nothing_with_a_hazard(s, 129, &verbs);
 }

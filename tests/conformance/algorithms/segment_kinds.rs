@@ -6,6 +6,7 @@ use super::*;
 pub fn cases() -> Vec<Case> {
     vec![
         case("a01_a_refused_verb_of_segments_enqueues_nothing", refused),
+        case("a01_verbs_of_segments_in_a_graph_equal_those_of_a_queue", in_a_graph),
         case("a11_comparisons_with_zero_and_places_in_segments_are_exact", exact),
         case("a11_places_and_comparisons_in_segments_know_nans_and_zeros_of_both_signs", special),
         case("a11_means_and_norms_of_segments_are_within_their_bounds", bounds),
@@ -227,4 +228,46 @@ fn refused(s: &Subject) {
     assert_refused!(queue.argmax(padded, &mut queue.zeros([1]).unwrap()), Padding);
     assert_refused!(queue.any(padded, &mut queue.zeros([1]).unwrap()), Padding);
     assert_refused!(queue.norm(padded, &mut queue.zeros([1]).unwrap()), Padding);
+}
+
+fn in_a_graph(s: &Subject) {
+    let queue = s.ctx().queue("q");
+    let mut rng = fastrand::Rng::with_seed(604);
+    for shape in [[7, 100], [2, 8200]] {
+        let len: usize = shape.iter().product();
+        let mut x = queue.zeros::<f32, 1>([len]).unwrap();
+        let mut places = queue.zeros([101]).unwrap();
+        let [mut counts, mut least] = [(); 2].map(|()| queue.zeros::<u32, 1>([100]).unwrap());
+        let [mut norms, mut most, mut squares] = [(); 3].map(|()| queue.zeros::<f32, 1>([100]).unwrap());
+        let view = x.reshape(shape).unwrap();
+        let (graph, ()) = queue
+            .capture(|c| {
+                c.count_nonzero(view.segments(&places), &mut counts)?;
+                c.argmin(view.segments(&places), &mut least)?;
+                c.norm(view.segments(&places), &mut norms)?;
+                c.reduce(view.segments(&places), Operation::Largest, &mut most)?;
+                c.dot(view.segments(&places), &view, &mut squares)
+            })
+            .unwrap();
+        for round in 0..2 {
+            let list: Vec<f32> = (0..len).map(|i| (i * 37 % 11) as f32 - round as f32).collect();
+            let mut offsets: Vec<u32> = (0..101).map(|_| rng.u32(..=len as u32)).collect();
+            offsets.sort_unstable();
+            queue.upload(&list, &mut x).unwrap();
+            queue.upload(&offsets, &mut places).unwrap();
+            queue.replay(&graph).unwrap();
+            let found_counts = queue.read(&counts).wait().unwrap();
+            assert_eq!(found_counts, host::count_nonzero_segments(&list, &offsets), "{shape:?}, {round}");
+            let found_least = queue.read(&least).wait().unwrap();
+            assert_eq!(found_least, host::argmin_segments(&list, &offsets), "{shape:?}, {round}");
+            let found_most = queue.read(&most).wait().unwrap();
+            let expected = host::reduce_segments(&list, &offsets, Operation::Largest);
+            assert_eq!(found_most, expected, "{shape:?}, {round}");
+            // Sums of whole numbers are exact in any order.
+            let found_squares = queue.read(&squares).wait().unwrap();
+            assert_eq!(found_squares, host::dot_segments(&list, &list, &offsets), "{shape:?}, {round}");
+            let eager = guarded(&queue, 100, |out| NORM(&queue, &x, &places, out));
+            assert_eq!(queue.read(&norms).wait().unwrap(), eager, "{shape:?}, {round}");
+        }
+    }
 }

@@ -5,9 +5,12 @@ use super::*;
 pub fn cases() -> Vec<Case> {
     vec![
         case("a01_a_refused_selection_enqueues_nothing", refused),
+        case("a01_selections_runs_and_segments_with_a_hazard_enqueue_nothing", hazard),
+        case("a01_a_selection_in_a_graph_equals_that_of_a_queue", in_a_graph),
         case("a09_selections_of_integers_keep_the_elements_in_their_order", integers),
         case("a09_selections_of_floats_copy_the_bits", floats),
         case("a09_a_selection_from_no_elements_has_the_count_0", none),
+        case("a09_a_selection_writes_its_results_alone", guards),
     ]
 }
 
@@ -153,4 +156,82 @@ fn refused(s: &Subject) {
     let mut out = queue.zeros([20]).unwrap();
     let mut count = queue.zeros([1]).unwrap();
     assert_refused!(queue.unique(&padded, &mut out, &mut count), Padding);
+}
+
+fn in_a_graph(s: &Subject) {
+    let queue = s.ctx().queue("q");
+    for len in [700, 16_400] {
+        let mut x = queue.zeros::<u32, 1>([len]).unwrap();
+        let mut mask = queue.zeros([len]).unwrap();
+        let mut outputs = results(&queue, len);
+        let (graph, ()) = queue.capture(|c| enqueue(&mut outputs, c, &x, &mask)).unwrap();
+        for round in 0..2_u32 {
+            // The counts change from replay to replay.
+            let list: Vec<u32> = (0..len as u32).map(|i| (i / (5 - round)) % (2 + round)).collect();
+            let kept: Vec<u32> = (0..len as u32).map(|i| u32::from(i % (3 + round) == 0)).collect();
+            queue.upload(&list, &mut x).unwrap();
+            queue.upload(&kept, &mut mask).unwrap();
+            for list in outputs.elements.iter_mut().chain(&mut outputs.words) {
+                queue.fill(list, BEFORE).unwrap();
+            }
+            queue.replay(&graph).unwrap();
+            let replayed = outputs.read(&queue);
+            assert!(replayed == expected(&list, &kept), "{len} elements, round {round}");
+            let eager = || found(&queue, &list, &kept);
+            assert!(len > 700 || replayed == eager(), "{len} elements, round {round}");
+        }
+    }
+}
+
+fn guards(s: &Subject) {
+    let queue = s.ctx().queue("q");
+    for shape in [[3, 100], [5, 3277]] {
+        let len: usize = shape.iter().product();
+        let list: Vec<i32> = (0..len as i32).map(|i| i / 2 - 40).collect();
+        let kept: Vec<u32> = (0..len).map(|i| u32::from(i % 3 != 0)).collect();
+        let all = queue.array(&around(&list, 9)).unwrap();
+        let view = inside(&all).reshape(shape).unwrap();
+        let mask = queue.array(&kept).unwrap().reshape(shape).unwrap();
+        let out = queue.full([128 + len], 9_i32).unwrap();
+        let counts = queue.full([192], 5_u32).unwrap();
+        let mut count = counts.slice(64..65).unwrap();
+        queue.partition(&view, &mask, &mut inside(&out), &mut count).unwrap();
+        let (expected, first) = host::partition(&list, &kept);
+        assert!(queue.read(&out).wait().unwrap() == around(&expected, 9), "{shape:?} partitioned");
+        let written = [vec![5; 64], vec![first as u32], vec![5; 127]].concat();
+        assert_eq!(queue.read(&counts).wait().unwrap(), written);
+        queue.unique(&view, &mut inside(&out), &mut count).unwrap();
+        let mut heads = host::unique(&list);
+        heads.extend(&expected[heads.len()..]);
+        assert!(queue.read(&out).wait().unwrap() == around(&heads, 9), "{shape:?} without equal neighbours");
+        assert!(queue.read(&all).wait().unwrap() == around(&list, 9), "the input stays");
+    }
+}
+
+/// The last element of the output array is the count; both halves before it are results.
+fn hazard(s: &Subject) {
+    let verbs: [Verb; 5] = [
+        |queue, x, out| {
+            let n = x.len() / 2;
+            let x = x.slice(0..n)?;
+            queue.select(&x, &x, &mut out.slice(0..n)?, &mut out.slice(2 * n..2 * n + 1)?)
+        },
+        |queue, x, out| {
+            let n = x.len() / 2;
+            queue.unique(&x.slice(0..n)?, &mut out.slice(0..n)?, &mut out.slice(2 * n..2 * n + 1)?)
+        },
+        |queue, x, out| {
+            let n = x.len() / 2;
+            let mut kept = out.slice(0..n)?;
+            let mut lengths = out.slice(n..2 * n)?;
+            queue.run_lengths(&x.slice(0..n)?, &mut kept, &mut lengths, &mut out.slice(2 * n..2 * n + 1)?)
+        },
+        |queue, x, out| queue.scan_by_key(x, x, out, Scan::inclusive(Operation::Sum)),
+        |queue, x, out| {
+            let n = x.len() - 1;
+            queue.reduce(x.slice(0..n)?.segments(x), Operation::Sum, &mut out.slice(0..n)?)
+        },
+    ];
+    enqueue_nothing_with_a_hazard(s, 40_961, &verbs);
+    enqueue_nothing_with_a_hazard(s, 129, &verbs);
 }

@@ -5,10 +5,13 @@ use super::*;
 pub fn cases() -> Vec<Case> {
     vec![
         case("a01_a_refused_sort_enqueues_nothing", refused),
+        case("a01_a_sort_with_a_hazard_enqueues_nothing", hazard),
+        case("a01_a_sort_in_a_graph_equals_that_of_a_queue", in_a_graph),
         case("a13_a_sort_is_exact_and_floats_have_their_total_order", keys),
         case("a13_a_sort_of_pairs_is_stable", pairs),
         case("a13_a_sort_by_some_bits_is_stable", some_bits),
         case("a13_an_argsort_has_the_place_of_each_element", places),
+        case("a13_a_sort_writes_its_results_alone", guards),
     ]
 }
 
@@ -210,4 +213,66 @@ fn refused(s: &Subject) {
     }
     let mut padded = queue.zeros::<u32, 1>(Shape::padded([5], [8])).unwrap();
     assert_refused!(queue.sort_in_place(&mut padded, sort), Padding);
+}
+
+fn hazard(s: &Subject) {
+    let verbs: [Verb; 3] = [
+        |queue, x, out| queue.sort(x, out, Sort::ascending().bits(0..3)),
+        |queue, _, out| queue.sort_in_place(out, Sort::ascending().bits(0..3)),
+        |queue, x, out| queue.argsort(x, out, Sort::ascending().bits(0..3)),
+    ];
+    enqueue_nothing_with_a_hazard(s, 4200, &verbs);
+}
+
+fn in_a_graph(s: &Subject) {
+    let queue = s.ctx().queue("q");
+    for len in [300, 4200] {
+        let descending = Sort::descending().bits(10..22);
+        let mut x = queue.zeros::<i32, 1>([len]).unwrap();
+        let mut out = queue.zeros([len]).unwrap();
+        let mut own = queue.zeros([len]).unwrap();
+        let mut places = queue.zeros([len]).unwrap();
+        let (graph, ()) = queue
+            .capture(|c| {
+                c.sort(&x, &mut out, descending)?;
+                c.copy(&x, &mut own)?;
+                c.sort_in_place(&mut own, Sort::ascending().bits(0..9))?;
+                c.argsort(&x, &mut places, Sort::ascending().bits(27..32))
+            })
+            .unwrap();
+        for round in 0..2 {
+            let list = scrambled(len, round);
+            queue.upload(&list, &mut x).unwrap();
+            queue.replay(&graph).unwrap();
+            let found = queue.read(&out).wait().unwrap();
+            let mut eager = queue.empty([len]).unwrap();
+            queue.sort(&x, &mut eager, descending).unwrap();
+            assert!(found == queue.read(&eager).wait().unwrap(), "{len} elements, round {round}");
+            assert!(found == host::sort(&list, descending).unwrap(), "{len} elements, round {round}");
+            let found = queue.read(&own).wait().unwrap();
+            let order = queue.read(&places).wait().unwrap();
+            let expected = host::sort(&list, Sort::ascending().bits(0..9)).unwrap();
+            assert!(found == expected, "{len} elements, round {round}");
+            let expected = host::argsort(&list, Sort::ascending().bits(27..32)).unwrap();
+            assert!(order == expected, "{len} elements, round {round}");
+        }
+    }
+}
+
+fn guards(s: &Subject) {
+    let queue = s.ctx().queue("q");
+    for len in [300, 4200] {
+        let list: Vec<u32> = (0..len as u32).map(|i| (i * 7919) % 1000).collect();
+        let sort = Sort::ascending().bits(0..10);
+        let order = host::argsort(&list, sort).unwrap();
+        let expected = host::sort(&list, sort).unwrap();
+        let [all, own] = [(); 2].map(|()| queue.array(&around(&list, 9)).unwrap());
+        let [out, places] = [(); 2].map(|()| queue.full([128 + len], 9_u32).unwrap());
+        queue.sort(&inside(&all), &mut inside(&out), sort).unwrap();
+        queue.argsort(&inside(&all), &mut inside(&places), sort).unwrap();
+        queue.sort_in_place(&mut inside(&own), sort).unwrap();
+        for (array, list) in [(all, &list), (own, &expected), (out, &expected), (places, &order)] {
+            assert!(queue.read(&array).wait().unwrap() == around(list, 9), "{len} elements");
+        }
+    }
 }

@@ -5,8 +5,11 @@ use super::*;
 pub fn cases() -> Vec<Case> {
     vec![
         case("a01_a_refused_sort_of_segments_enqueues_nothing", refused),
+        case("a01_a_sort_of_segments_with_a_hazard_enqueues_nothing", hazard),
+        case("a01_a_sort_of_segments_in_a_graph_equals_that_of_the_host", in_a_graph),
         case("a13_each_segment_has_its_elements_in_order", segments),
         case("a13_a_sort_of_segments_is_stable_and_keeps_the_bits", stable),
+        case("a13_a_sort_of_segments_writes_its_results_alone", guards),
     ]
 }
 
@@ -83,5 +86,43 @@ fn refused(s: &Subject) {
         assert_refused!(queue.sort(x.segments(&foreign), &mut out, sort), ForeignContext);
         assert_eq!(queue.read(&out).wait().unwrap(), vec![7; len]);
         assert_eq!(queue.read(&x).wait().unwrap(), vec![1; len]);
+    }
+}
+
+fn hazard(s: &Subject) {
+    let verbs: [Verb; 1] = [|q, x, out| q.sort(x.segments(&x.slice(0..3)?), out, Sort::ascending())];
+    enqueue_nothing_with_a_hazard(s, 300, &verbs);
+}
+
+fn in_a_graph(s: &Subject) {
+    let queue = s.ctx().queue("q");
+    let len = 4200;
+    let mut x = queue.zeros::<i32, 1>([len]).unwrap();
+    let mut offsets = queue.zeros::<u32, 1>([50]).unwrap();
+    let mut out = queue.zeros([len]).unwrap();
+    let sort = Sort::ascending().bits(20..32);
+    let (graph, ()) = queue.capture(|c| c.sort(x.segments(&offsets), &mut out, sort)).unwrap();
+    for round in 0..2 {
+        let list = scrambled(len, round);
+        let cuts: Vec<u32> = (0..50).map(|i| i * (80 + round as u32)).collect();
+        queue.upload(&list, &mut x).unwrap();
+        queue.upload(&cuts, &mut offsets).unwrap();
+        queue.replay(&graph).unwrap();
+        let found = queue.read(&out).wait().unwrap();
+        assert!(Some(found) == host::sort_segments(&list, &cuts, sort), "round {round}");
+    }
+}
+
+fn guards(s: &Subject) {
+    let queue = s.ctx().queue("q");
+    for len in [300, 4200] {
+        let list: Vec<u32> = (0..len as u32).map(|i| i.wrapping_mul(0x9E37_79B9)).collect();
+        let all = queue.array(&around(&list, 1)).unwrap();
+        let offsets = queue.array(&[7_u32, 99]).unwrap();
+        let sort = Sort::ascending();
+        let found = guarded(&queue, len, |out| queue.sort(inside(&all).segments(&offsets), out, sort));
+        assert!(Some(found) == host::sort_segments(&list, &[7, 99], sort), "{len}");
+        assert!(queue.read(&all).wait().unwrap() == around(&list, 1), "the input stays");
+        assert_eq!(queue.read(&offsets).wait().unwrap(), [7, 99]);
     }
 }

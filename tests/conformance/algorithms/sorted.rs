@@ -5,9 +5,12 @@ use super::*;
 pub fn cases() -> Vec<Case> {
     vec![
         case("a01_refused_searches_merges_and_ranks_enqueue_nothing", refused),
+        case("a01_searches_and_ranks_with_a_hazard_enqueue_nothing", hazard),
+        case("a01_searches_merges_and_ranks_in_a_graph_equal_those_of_a_queue", in_a_graph),
         case("a14_a_query_has_the_number_of_elements_before_it", searches),
         case("a14_a_merge_keeps_the_elements_of_both_arrays_in_order", merges),
         case("a14_the_largest_elements_are_exact_and_the_first_of_equal_ones", largest),
+        case("a14_searches_merges_and_ranks_write_their_results_alone", guards),
     ]
 }
 
@@ -148,5 +151,66 @@ fn refused(s: &Subject) {
             assert_eq!(queue.read(array).wait().unwrap(), [7; 3]);
         }
         assert!(queue.read(&x).wait().unwrap().into_iter().eq(0..len as u32));
+    }
+}
+
+fn hazard(s: &Subject) {
+    let verbs: [Verb; 3] = [
+        |queue, x, out| queue.searchsorted(x, x, Side::Left, out),
+        |queue, x, out| queue.top_k(x, &mut out.slice(0..64)?, &mut out.slice(64..128)?),
+        |queue, x, out| queue.kth(x, 3, &mut out.slice(0..1)?),
+    ];
+    enqueue_nothing_with_a_hazard(s, 200, &verbs);
+}
+
+/// Enqueues a search, a merge and searches for the largest elements and the median of `x`.
+fn enqueue(queue: &CommandQueue, x: &DeviceArray<i32>, out: &DeviceArray<i32>) -> Result<()> {
+    let part = |from: usize, len: usize| out.slice(from..from + len);
+    let (sorted, places) = (part(0, 128)?, |from, len| Ok::<_, Error>(part(from, len)?.cast_bits()));
+    queue.merge(&x.slice(0..64)?, &x.slice(64..128)?, &mut sorted.clone())?;
+    queue.searchsorted(&sorted, x, Side::Right, &mut places(128, x.len())?)?;
+    let after = 128 + x.len().next_multiple_of(64);
+    queue.top_k(x, &mut part(after, 5)?, &mut places(after + 64, 5)?)?;
+    queue.kth(x, x.len() / 2, &mut part(after + 128, 1)?)
+}
+
+fn in_a_graph(s: &Subject) {
+    let queue = s.ctx().queue("q");
+    for len in if large() { [300, 4200] } else { [300, 1000] } {
+        let lists = (0..2).map(|round| {
+            let mut list = scrambled(len, round);
+            list[..64].sort_unstable();
+            list[64..128].sort_unstable();
+            list
+        });
+        check_replays(&queue, queue.zeros([len]).unwrap(), len + 500, enqueue, lists, |list, found| {
+            let sorted = host::merge(&list[..64], &list[64..128]);
+            assert_eq!(found[..128], sorted);
+            assert!(bits(&found[128..128 + len]) == host::searchsorted(&sorted, list, Side::Right));
+            let after = 128 + len.next_multiple_of(64);
+            assert_eq!(found[after..after + 5], host::top_k(list, 5).unwrap().0);
+            assert_eq!(Some(found[after + 128]), host::kth(list, len / 2));
+        });
+    }
+}
+
+fn guards(s: &Subject) {
+    let queue = s.ctx().queue("q");
+    for len in if large() { [300, 4200] } else { [300, 1000] } {
+        let list: Vec<i32> = (0..len).map(|i| i / 3).collect();
+        let len = list.len();
+        let all = queue.array(&[vec![-9; 64], list.clone(), vec![9999; 64]].concat()).unwrap();
+        let x = inside(&all);
+        let out = queue.full([len + 500], 1_000_000_i32).unwrap();
+        enqueue(&queue, &x, &out).unwrap();
+        let found = queue.read(&out).wait().unwrap();
+        let after = 128 + len.next_multiple_of(64);
+        let written =
+            [0..128, 128..128 + len, after..after + 5, after + 64..after + 69, after + 128..after + 129];
+        for (i, word) in found.into_iter().enumerate() {
+            let is_result = written.iter().any(|range| range.contains(&i));
+            assert_eq!(word == 1_000_000, !is_result, "word {i} of the results of {len} elements");
+        }
+        assert_eq!(queue.read(&x).wait().unwrap(), list, "the input stays");
     }
 }

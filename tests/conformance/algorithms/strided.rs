@@ -5,6 +5,8 @@ use super::*;
 pub fn cases() -> Vec<Case> {
     vec![
         case("a01_a_refused_strided_copy_enqueues_nothing", refused),
+        case("a01_a_strided_copy_with_a_hazard_enqueues_nothing", hazard),
+        case("a01_a_strided_copy_in_a_graph_equals_that_of_the_host", in_a_graph),
         case("a15_a_strided_copy_moves_the_bits_of_its_places_alone", places),
         case("a15_a_strided_copy_takes_up_to_six_axes", axes),
     ]
@@ -86,4 +88,29 @@ fn refused(s: &Subject) {
     assert_refused!(queue.copy_strided([3], &x, line(0, 1), &mut foreign, line(0, 1)), ForeignContext);
     assert_eq!(queue.read(&out).wait().unwrap(), [7; 100]);
     assert_eq!(queue.read(&x).wait().unwrap(), [1; 100]);
+}
+
+fn hazard(s: &Subject) {
+    enqueue_nothing_with_a_hazard(
+        s,
+        100,
+        &[|queue, x, out| queue.copy_strided([9], x, strides(9, [-1]), out, strides(0, [3]))],
+    );
+}
+
+fn in_a_graph(s: &Subject) {
+    let queue = s.ctx().queue("q");
+    let mut x = queue.zeros::<u32, 2>([30, 20]).unwrap();
+    let mut out = queue.zeros::<u32, 1>([600]).unwrap();
+    let from = strides(599, [-1, -30]);
+    let to = strides(0, [20, 1]);
+    let (graph, ()) = queue.capture(|c| c.copy_strided([30, 20], &x, from, &mut out, to)).unwrap();
+    for round in 0..2 {
+        let list: Vec<u32> = (0..600).map(|i| i ^ round).collect();
+        queue.upload(&list, &mut x).unwrap();
+        queue.replay(&graph).unwrap();
+        let mut expected = vec![0; 600];
+        host::copy_strided([30, 20], &list, from, &mut expected, to).unwrap();
+        assert_eq!(queue.read(&out).wait().unwrap(), expected, "round {round}");
+    }
 }

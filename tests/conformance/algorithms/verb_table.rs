@@ -12,7 +12,7 @@ pub(crate) struct Arrays {
     numbers: DeviceArray<f32>,
     /// Elements in ascending order.
     sorted: DeviceArray<u32>,
-    /// Offsets in ascending order, from 0 to the number of elements.
+    /// Offsets in ascending order.
     offsets: DeviceArray<u32>,
     /// Number of elements of a part.
     count: DeviceArray<u32>,
@@ -29,8 +29,10 @@ pub(crate) struct Arrays {
 const FEW: usize = 16;
 /// Elements on each side of a guarded array.
 const GUARD: usize = 64;
-/// Elements of guards, which change each result: as words and as floats they are extremes, or NaNs.
-const EXTREMES: [u32; 5] = [0, u32::MAX, 0x7F80_0000, 0xFF80_0000, 1 << 31];
+/// Guard elements around inputs: as words and as floats, each result changes with one of them.
+pub(crate) const EXTREMES: [u32; 4] = [0, u32::MAX, 0x7F80_0000, 0xFF80_0000];
+/// Guard element around results.
+const BESIDE: u32 = 0x5A5A_5A5A;
 /// Element of a result that no verb wrote. No verb of the table computes it.
 pub(crate) const UNWRITTEN: u32 = 0xA5A5_A5A5;
 
@@ -48,14 +50,27 @@ impl Inputs {
     pub(crate) fn new(rows: usize, n: usize, round: u32) -> Self {
         let mut rng = fastrand::Rng::with_seed(u64::from(round));
         let mut words = |most: u32| (0..n).map(|_| rng.u32(0..most)).collect::<Vec<u32>>();
-        let x = words(3);
-        let y = words(u32::MAX);
+        let mut x = words(3);
+        // With odd factors, no product is 0.
+        let y: Vec<u32> = words(u32::MAX).into_iter().map(|word| word | 1).collect();
         let mut sorted = words(1000);
         sorted.sort();
+        // `any` and `all` have their other results with zeros only, and without zeros.
+        match round {
+            4 => x.fill(0),
+            5 => x.fill(1),
+            _ => {}
+        }
         let numbers = y.iter().map(|&word| word as f32 / 1e9 - 2.0).collect();
         let n = n as u32;
         let offset = |at: u32| n * at / rows as u32 + (at % 3).min(n - n * at / rows as u32);
-        let offsets = (0..=rows as u32).map(offset).collect();
+        let mut offsets: Vec<u32> = (0..=rows as u32).map(offset).collect();
+        if rows > 2 {
+            // Some elements are in no segment, and one segment is empty.
+            offsets[0] = offsets[1] / 2;
+            offsets[2] = offsets[1];
+            offsets[rows] -= (offsets[rows] - offsets[rows - 1]) / 2;
+        }
         Self { x, y, numbers, sorted, offsets, count: n * (round + 1) / 7 }
     }
 }
@@ -114,16 +129,16 @@ impl Arrays {
         Self::of(FEW, n, |len| both.slice(0..len).unwrap())
     }
 
-    /// Returns arrays between elements that no verb may read or write.
-    pub(crate) fn guarded(queue: &CommandQueue, rows: usize, n: usize) -> Guarded {
+    /// Returns arrays between elements that no verb may read or write. Those around inputs are `guard`.
+    pub(crate) fn guarded(queue: &CommandQueue, rows: usize, n: usize, guard: u32) -> Guarded {
         let mut wholes = Vec::new();
         let arrays = Self::of(rows, n, |len| {
-            let elements: Vec<u32> = EXTREMES.into_iter().cycle().take(len + 2 * GUARD).collect();
-            let whole = queue.array(&elements).unwrap();
+            let whole = queue.full([len + 2 * GUARD], guard).unwrap();
             wholes.push(whole.clone());
             whole.slice(GUARD..GUARD + len).unwrap()
         });
         let results = wholes.split_off(wholes.len() - arrays.results().len());
+        results.iter().for_each(|whole| queue.fill(&mut whole.clone(), BESIDE).unwrap());
         Guarded { arrays, inputs: wholes, results }
     }
 
@@ -367,7 +382,7 @@ pub(crate) fn table() -> Vec<Verb> {
         }),
         verb("permute", |q, a| {
             let columns = a.y.len() / a.rows();
-            let middle = if columns % 5 == 0 { 5 } else { 1 };
+            let middle = [5, 7].into_iter().find(|middle| columns % middle == 0).unwrap_or(1);
             let [first, last] = [a.rows(), columns / middle];
             let y = a.y.reshape([first, middle, last])?;
             q.permute(&y, [2, 1, 0], &mut a.out.reshape([last, middle, first])?)

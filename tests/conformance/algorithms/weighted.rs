@@ -5,9 +5,12 @@ use super::*;
 pub fn cases() -> Vec<Case> {
     vec![
         case("a01_a_refused_histogram_with_weights_enqueues_nothing", refused),
+        case("a01_a_histogram_with_weights_and_a_hazard_enqueues_nothing", hazard),
+        case("a01_a_histogram_with_weights_in_a_graph_equals_that_of_the_host", in_a_graph),
         case("a12_sums_of_whole_weights_are_exact_and_wrap", whole),
         case("a12_sums_of_fixed_points_are_within_their_bound", fixed),
         case("a12_weights_out_of_the_range_of_a_fixed_point_are_its_ends", ends),
+        case("a12_a_histogram_with_weights_writes_its_sums_alone", guards),
     ]
 }
 
@@ -119,4 +122,62 @@ fn refused(s: &Subject) {
     assert_refused!(queue.histogram_fixed(&x, &numbers, 8, bins(), &mut numbers.clone()), Aliased);
     assert_eq!(queue.read(&sums).wait().unwrap(), [9; 4]);
     assert_eq!(queue.read(&weights).wait().unwrap(), vec![2; 100]);
+}
+
+fn hazard(s: &Subject) {
+    enqueue_nothing_with_a_hazard(
+        s,
+        100,
+        &[
+            |queue, x, out| queue.histogram_weighted(x, x, Bins::modulo(), out),
+            |queue, x, out| queue.histogram_fixed(x, &x.cast_bits(), 8, Bins::modulo(), &mut out.cast_bits()),
+        ],
+    );
+}
+
+fn in_a_graph(s: &Subject) {
+    let queue = s.ctx().queue("q");
+    let len = 5000;
+    let mut x = queue.zeros::<u32, 1>([len]).unwrap();
+    let mut weights = queue.zeros::<u32, 1>([len]).unwrap();
+    let mut sums = queue.zeros([10]).unwrap();
+    let mut numbers = queue.zeros([10]).unwrap();
+    let (graph, ()) = queue
+        .capture(|c| {
+            c.histogram_weighted(
+                &x,
+                &weights,
+                Bins::edges(&[0, 5, 1 << 30, u32::MAX]),
+                &mut sums.slice(0..3)?,
+            )?;
+            c.histogram_weighted(&x, &weights, Bins::modulo(), &mut sums)?;
+            c.histogram_fixed(&x, &weights.cast_bits(), 4, Bins::modulo(), &mut numbers)
+        })
+        .unwrap();
+    for round in 0..2_u32 {
+        let list: Vec<u32> = (0..len as u32).map(|i| (i ^ round).wrapping_mul(0x9E37_79B9)).collect();
+        let added: Vec<u32> = list.iter().map(|word| ((word >> 25) as f32).to_bits()).collect();
+        queue.upload(&list, &mut x).unwrap();
+        queue.upload(&added, &mut weights).unwrap();
+        queue.replay(&graph).unwrap();
+        let expected = host::histogram_weighted(&list, &added, Bins::modulo(), 10);
+        assert_eq!(Some(queue.read(&sums).wait().unwrap()), expected, "round {round}");
+        let expected = host::histogram_fixed(&list, bytemuck::cast_slice(&added), 4, Bins::modulo(), 10);
+        assert_eq!(Some(queue.read(&numbers).wait().unwrap()), expected, "round {round}");
+    }
+}
+
+fn guards(s: &Subject) {
+    let queue = s.ctx().queue("q");
+    let list: Vec<u32> = (0..16_500_u32).map(|i| i.wrapping_mul(i)).collect();
+    let all = queue.array(&around(&list, 1)).unwrap();
+    let x = inside(&all);
+    for bins in [100, 3000] {
+        let sums = guarded(&queue, bins, |out| {
+            queue.histogram_weighted(&x, &x, Bins::modulo(), out)?;
+            queue.histogram_weighted(&x, &x, Bins::modulo(), out)
+        });
+        assert!(Some(sums) == host::histogram_weighted(&list, &list, Bins::modulo(), bins), "{bins} bins");
+        assert!(queue.read(&all).wait().unwrap() == around(&list, 1), "the input stays");
+    }
 }

@@ -10,6 +10,7 @@ pub fn cases() -> Vec<Case> {
         case("a02_reductions_of_whole_groups_of_integers_are_exact", integers),
         case("a02_sums_and_means_of_whole_groups_are_within_their_bounds", sums),
         case("a02_the_extremes_of_whole_groups_keep_nans_or_leave_them_out", extremes),
+        case("a05_a_reduction_of_whole_groups_writes_its_results_alone", guards),
     ];
     cases.into()
 }
@@ -152,5 +153,23 @@ fn extremes(s: &Subject) {
                 assert!(same((&whole, &expected[0])), "{operation:?} of {shape:?} as a whole");
             }
         }
+    }
+}
+
+fn guards(s: &Subject) {
+    let queue = s.ctx().queue("q");
+    for shape in [[5, 80], [2, 16_400]] {
+        let len = shape[0] * shape[1];
+        let list: Vec<i32> = (0..len as i32).map(|i| 40 - i * 7).collect();
+        // Adding a guard element would change the last digit of a sum.
+        let all = queue.array(&around(&list, 1 << 30)).unwrap();
+        let x = inside(&all).reshape(shape).unwrap();
+        for operation in [Operation::Sum, Operation::Largest] {
+            let found = guarded(&queue, shape[0], |out| {
+                queue.reduce(x.axis(1), operation, &mut out.reshape([shape[0], 1])?)
+            });
+            assert_eq!(Some(found), host::reduce(&list, shape, operation, 1), "{operation:?} of {shape:?}");
+        }
+        assert_eq!(queue.read(&x).wait().unwrap(), list, "the input stays");
     }
 }

@@ -158,7 +158,9 @@ fn staging_runs_out(ctx: &Context, driver: Option<&Driver>) {
     let queue = ctx.queue("q");
     let other = ctx.queue("other");
     let mut x = queue.zeros::<u32, 1>([4 * N]).unwrap();
-    queue.finish().wait().unwrap();
+    if driver.is_some() {
+        queue.finish().wait().unwrap();
+    }
     // The held fill uses the array, so the upload cannot write in place and needs staging memory.
     let gate = queue.hold();
     queue.fill(&mut x, 1).unwrap();
@@ -191,8 +193,8 @@ fn copy_fails(name: &str, source: &Context, target: &Context, driver: Option<&Dr
     let to = target.queue("to");
     let x = source.full([4 * N], 1_u32).unwrap();
     let mut y = target.zeros([4 * N]).unwrap();
-    target.synchronize().wait().unwrap();
     if let Some(driver) = driver {
+        target.synchronize().wait().unwrap();
         driver.set(nothing_left());
     }
     to.copy(&x, &mut y).unwrap();

@@ -274,13 +274,13 @@ fn fail_to_fill(ctx: &Context, queue: &CommandQueue, x: &mut DeviceArray<u32>) {
 }
 
 /// Cancels a replay that would fill an array, before it starts.
-fn cancelled_fill(queue: &CommandQueue, x: &DeviceArray<u32>) -> Replay {
+fn cancelled_fill(queue: &CommandQueue, x: &DeviceArray<u32>) -> (Graph, Replay) {
     let (graph, ()) = queue.graph_of(|c| c.fill(&mut x.clone(), 2));
     let gate = queue.hold();
     let replay = queue.replay(&graph).unwrap();
     replay.cancel().unwrap();
     gate.signal();
-    replay
+    (graph, replay)
 }
 
 fn is_abandoned<T>(result: Result<T, Error>) -> bool {
@@ -375,7 +375,7 @@ fn no_writers(s: &Subject) {
         assert_eq!(call(&ctx, &x).unwrap(), [1; 9], "{name}");
         assert!(is_abandoned(call(&ctx, &y)), "{name} of the target");
 
-        let replay = cancelled_fill(&other, &x);
+        let (_graph, replay) = cancelled_fill(&other, &x);
         assert_eq!(call(&ctx, &x).unwrap(), [1; 9], "{name} after a cancel");
         assert_error!(replay.wait(), ErrorDetail::Cancelled { .. });
     }
@@ -486,7 +486,8 @@ fn after_creation(s: &Subject) {
 fn cancelled_after_creation(s: &Subject) {
     let (ctx, queue) = s.with_queue("q");
     let mut x = ctx.full::<u32, 1>([9], 1).unwrap();
-    assert_error!(cancelled_fill(&queue, &x).wait(), ErrorDetail::Cancelled { .. });
+    let (_graph, replay) = cancelled_fill(&queue, &x);
+    assert_error!(replay.wait(), ErrorDetail::Cancelled { .. });
     queue.upload(&[7; 9], &mut x).unwrap();
     ctx.synchronize().wait().unwrap();
     assert_eq!(queue.read(&x).wait().unwrap(), [7; 9]);

@@ -1,6 +1,6 @@
 //! M05: arrays whose memory is larger than their shape.
 
-use crate::common::{Case, Subject, assert_error, case};
+use crate::common::{Calls, Case, Subject, assert_error, case};
 use crate::kernels::shaders::LOOKS;
 use fencepost::{
     CommandQueue, Context, DeviceArray, Download, ErrorDetail, Grid, HostArray, Shape, Upload, args, region,
@@ -80,10 +80,10 @@ fn only_the_elements(s: &Subject) {
 
 fn fills(s: &Subject) {
     let (ctx, queue) = s.with_queue("q");
-    let mut x = queue.empty(Shape::padded([75, 63], [80, 64])).unwrap();
+    let mut x = queue.empty(Shape::padded([75, 63], [80, 70])).unwrap();
     for value in [0xDEAD_BEEF_u32, 0, 0xDEAD_BEEF] {
         queue.fill(&mut x, value).unwrap();
-        assert_eq!(memory(&x), [value; 80 * 64]);
+        assert_eq!(memory(&x), [value; 80 * 70]);
     }
     drop(x);
     for round in 0..4 {
@@ -96,7 +96,8 @@ fn fills(s: &Subject) {
         assert_eq!((like.shape(), like.padded_shape()), ([75, 63], [80, 64]));
         assert_eq!(memory(&like), [0; 80 * 64]);
         queue.fill(&mut zeros.clone(), 1).unwrap();
-        assert_eq!(ctx.empty::<u32, 2>(&zeros).unwrap().padded_shape(), [80, 64]);
+        let like = ctx.empty::<u32, 2>(&zeros).unwrap();
+        assert_eq!((like.shape(), like.padded_shape()), ([75, 63], [80, 64]));
     }
 }
 
@@ -183,6 +184,12 @@ fn pinned_alike(s: &Subject) {
     assert_eq!(memory(&x), all, "the upload copies elements and padding");
     let mut down: HostArray<u32, Download, 2> = ctx.pinned(Shape::padded(SHAPE, PADDED)).unwrap();
     queue.download(&x, &mut down).unwrap();
+    assert_eq!(down.read(<[u32]>::to_vec).unwrap(), all);
+    let gate = queue.hold();
+    queue.upload(&up, &mut x).unwrap();
+    queue.download(&x, &mut down).unwrap();
+    assert!(!queue.marker().is_complete().unwrap(), "the gate is closed");
+    gate.signal();
     assert_eq!(down.read(<[u32]>::to_vec).unwrap(), all);
 }
 

@@ -1,7 +1,7 @@
 //! M03: pinned host arrays, for uploads and for downloads.
 
 use crate::common::{Calls, Case, Subject, assert_error, case};
-use fencepost::{Context, Download, ErrorDetail, HostArray, Upload};
+use fencepost::{Context, Download, ErrorDetail, HostArray, Upload, region};
 use std::sync::mpsc::channel;
 
 pub fn cases() -> Vec<Case> {
@@ -11,6 +11,7 @@ pub fn cases() -> Vec<Case> {
         case("m03_reading_a_pinned_array_waits_for_its_download", reads_wait),
         case("m03_a_try_never_waits_and_never_changes_bytes_in_flight", tries),
         case("m03_a_range_of_a_pinned_array_is_uploaded", ranges),
+        case("m03_ordinary_and_pinned_memory_give_a_region_the_same_bytes", regions),
         case("m03_dropping_a_pinned_array_in_flight_is_safe", dropped),
         case("m03_each_of_a_hundred_downloads_is_complete_in_the_callback_after_it", callbacks),
     ]
@@ -142,4 +143,20 @@ fn callbacks(s: &Subject) {
     queue.finish().wait().unwrap();
     let ran: Vec<_> = receiver.try_iter().collect();
     assert_eq!(ran, (0..100).map(|turn| (turn, vec![turn; LEN])).collect::<Vec<_>>());
+}
+
+/// Follows Warp's `test_pinned`.
+fn regions(s: &Subject) {
+    let (ctx, queue) = s.with_queue("q");
+    let elements: Vec<u32> = (0..24).collect();
+    let mut up: HostArray<u32, Upload, 2> = ctx.pinned([4, 6]).unwrap();
+    up.write(|host| host.copy_from_slice(&elements)).unwrap();
+    let [mut a, mut b] = [0; 2].map(|_| ctx.zeros::<u32, 2>([9, 9]).unwrap());
+    let place = region![1..9; 2, 2..8];
+    queue.upload_region(&up, &mut a, &place).unwrap();
+    queue.upload_region(&elements, &mut b, &place).unwrap();
+    assert_eq!(queue.read(&a).wait().unwrap(), queue.read(&b).wait().unwrap());
+    let mut down: HostArray<u32, Download, 2> = ctx.pinned([4, 6]).unwrap();
+    queue.download_region(&a, &place, &mut down).unwrap();
+    assert_eq!(down.read(<[u32]>::to_vec).unwrap(), elements);
 }

@@ -76,6 +76,7 @@ fn refused(s: &Subject) {
         (region![.., -1..-2], PICKS_NOTHING),
         (region![..; 0], STEP),
         (region![3..0; -1], STEP),
+        (region![1..3; -1], STEP),
     ];
     let mut errors: Vec<(Error, IsRight)> = Vec::new();
     for (region, is) in &wrong {

@@ -1,7 +1,7 @@
 //! P01: under `Ordered`, an unsynchronised program is right. P07: a context with one queue adds no waits and does no
 //! comparisons.
 
-use crate::common::kernels::mix;
+use crate::common::kernels::{Mix, mix};
 use crate::common::{Case, Subject, case, dump, hold};
 use fencepost::prelude::*;
 
@@ -21,6 +21,7 @@ const N: usize = 1000;
 
 fn writer_and_reader(s: &Subject) {
     let (ctx, [one, two]) = s.with_queues(["one", "two"]);
+    let _compiled = ctx.kernel::<Mix>().unwrap(); // before the first spin
     for round in 0..5 {
         let x = ctx.full([N], round).unwrap();
         let [mut y, mut z] = [0; 2].map(|_| ctx.zeros([N]).unwrap());

@@ -235,6 +235,7 @@ fn after(subject: &Subject) {
 fn meanwhile(subject: &Subject) {
     for (ctx, _, program) in beside(subject) {
         let [mine, yours] = [0; 2].map(|_| program.buffer(N));
+        let mix = ctx.kernel::<Mix>().unwrap(); // made here, launched by another thread
         std::thread::scope(|scope| {
             scope.spawn(|| {
                 for turn in 0..30 {
@@ -248,7 +249,8 @@ fn meanwhile(subject: &Subject) {
                 let ones = queue.array(&[1; N]).unwrap();
                 let mut expected = 0;
                 for turn in 0..30 {
-                    mix(&queue, 5, turn, &ones, &mut y);
+                    let args = Mix { a: 5, b: turn, x: &ones, y: &mut y };
+                    queue.launch(&mix, Grid::threads([N]), args).unwrap();
                     expected = mixed(expected, 5, 1, turn);
                     assert_eq!(queue.read(&y).wait().unwrap(), [expected; N]);
                 }

@@ -1,6 +1,6 @@
 //! Q02, Q03: the order inside a queue, and the order between queues.
 
-use crate::common::kernels::{mix, mixed};
+use crate::common::kernels::{Mix, mix, mixed};
 use crate::common::{Case, Subject, case, hold};
 use fencepost::prelude::*;
 
@@ -147,6 +147,7 @@ fn default_queue(subject: &Subject) {
 fn slow_kernels(subject: &Subject) {
     let ctx = subject.ctx_with(Policy::Unchecked);
     let queues = ["one", "two", "three"].map(|label| ctx.queue(label));
+    let _compiled = ctx.kernel::<Mix>().unwrap(); // a compilation after the spins could outlast them
     let [mut x, mut y] = [0; 2].map(|_| ctx.zeros([N]).unwrap());
     for (queue, array, value) in [(&queues[0], &mut x, 5_u32), (&queues[1], &mut y, 7)] {
         subject.spin(&ctx, queue, 20);

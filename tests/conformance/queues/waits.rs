@@ -63,6 +63,7 @@ fn held_is_false(subject: &Subject) {
 fn empty_is_complete(subject: &Subject) {
     let queue = subject.ctx().queue("empty");
     assert!(queue.marker().is_complete().unwrap());
+    assert!(queue.marker().is_complete().unwrap(), "a second poll");
     queue.finish().wait().unwrap();
 }
 
