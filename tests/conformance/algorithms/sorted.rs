@@ -166,7 +166,8 @@ fn hazard(s: &Subject) {
 /// Enqueues a search, a merge and searches for the largest elements and the median of `x`.
 fn enqueue(queue: &CommandQueue, x: &DeviceArray<i32>, out: &DeviceArray<i32>) -> Result<()> {
     let part = |from: usize, len: usize| out.slice(from..from + len);
-    let (sorted, places) = (part(0, 128)?, |from, len| Ok::<_, Error>(part(from, len)?.cast_bits()));
+    let sorted = part(0, 128)?;
+    let places = |from, len| Ok::<_, Error>(part(from, len)?.cast_bits());
     queue.merge(&x.slice(0..64)?, &x.slice(64..128)?, &mut sorted.clone())?;
     queue.searchsorted(&sorted, x, Side::Right, &mut places(128, x.len())?)?;
     let after = 128 + x.len().next_multiple_of(64);
