@@ -3,7 +3,7 @@
 use crate::verb_queue::VerbQueue;
 use crate::{counted, trusted};
 use fencepost_core::{DeviceArray, DynKernel, Error, ErrorDetail, Result, ShaderSource};
-use fencepost_kernels::{Error as KernelError, Excerpt, NAME_PARTS, PART_COUNT};
+use fencepost_kernels::{Error as KernelError, Excerpt, NESTING_ADVICE, PART_COUNT};
 
 /// Label for messages about an expression, in place of a file name.
 pub(crate) const LABEL: &str = "expression";
@@ -264,7 +264,7 @@ const VALUE_ALONE: &str = "write a value of WGSL alone";
 /// Returns the compiler's message with a remedy that suits an expression, which cannot have a `let`, a directive or a
 /// statement. `result` names the value of the expression.
 fn of_expression(message: &str, result: &str) -> String {
-    if let Some((mistake, _)) = message.split_once(NAME_PARTS) {
+    if let Some((mistake, _)) = message.split_once(NESTING_ADVICE) {
         return format!("{mistake}compute parts of it in calls before, each with an array for its results");
     }
     if message.contains("`f16` enable extension") {

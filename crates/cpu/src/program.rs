@@ -4,7 +4,7 @@ use crate::error::{Error, Place, Result};
 use crate::variables;
 use fencepost_kernels::{Entry, Module, Places};
 #[cfg(all(feature = "compile", not(target_family = "wasm")))]
-use fencepost_kernels::{NagaPanic, guarded};
+use fencepost_kernels::{NagaPanic, catch_naga_panic};
 use naga::proc::{Alignment, Layouter};
 use naga::valid::ModuleInfo;
 use naga::{AddressSpace, EntryPoint, GlobalVariable, Handle, ShaderStage, Span, VectorSize};
@@ -77,7 +77,9 @@ impl Program {
         };
         // The original module was validated, and the uniformity of its control flow is unchanged.
         let flags = ValidationFlags::all() - ValidationFlags::CONTROL_FLOW_UNIFORMITY;
-        let info = guarded(|| Validator::new(flags, Capabilities::all()).validate(&module).map_err(Box::new));
+        let info = catch_naga_panic(|| {
+            Validator::new(flags, Capabilities::all()).validate(&module).map_err(Box::new)
+        });
         let info = info.map_err(|NagaPanic(panic)| panic)?.map_err(|error| reason(error.as_inner()))?;
         let mut layouter = Layouter::default();
         layouter.update(module.to_ctx()).map_err(|error| reason(&error))?;

@@ -272,8 +272,8 @@ fn assertion(verified: &Verified, field: &Field) -> Option<TokenStream> {
         None => quote!(::core::option::Option::None),
     };
     let misfit = match field.pass {
-        Pass::Value => quote!(value_misfit),
-        Pass::Read | Pass::ReadWrite | Pass::Returned => quote!(buffer_misfit),
+        Pass::Value => quote!(value_mismatch),
+        Pass::Read | Pass::ReadWrite | Pass::Returned => quote!(buffer_mismatch),
     };
     let message = format!("kernel `{entry}`, argument `{}`: ", field.name);
     Some(quote_spanned! {field.target().span()=>

@@ -51,7 +51,7 @@ fn inline(text: &LitStr, owner: &Ident) -> Result<Located> {
     let label = format!("{owner} (inline)");
     let package = package().unwrap_or_default();
     let source = ShaderSource::text(label.clone(), text.value());
-    let read = |folder: &str| source.clone().with_files(|path| read_used(&package, folder, "", path));
+    let read = |folder: &str| source.clone().with_used_files(|path| read_used(&package, folder, "", path));
     // Only these errors mean that the files are elsewhere; others are mistakes in files that were found.
     let missing = |read: &fencepost_kernels::Result<ShaderSource>| {
         matches!(read, Err(Missing::Unreadable { .. } | Missing::UnknownSnippet { .. }))
@@ -59,7 +59,7 @@ fn inline(text: &LitStr, owner: &Ident) -> Result<Located> {
     let in_folder = FOLDERS.iter().map(|folder| (*folder, read(folder))).find(|(_, read)| !missing(read));
     let (folder, source) = in_folder.unwrap_or_else(|| ("", read(FOLDERS[0])));
     let source = source.map_err(|error| Error::new(text.span(), error))?;
-    let files = with_files(folder, &source);
+    let files = with_used_files(folder, &source);
     let expression = quote!(__k::Result::Ok(__k::ShaderSource::text(#label, #text) #files));
     Ok(Located { source, expression, stem: None })
 }
@@ -84,10 +84,10 @@ fn read_used(package: &Path, folder: &str, main: &str, path: &str) -> io::Result
         let message = format!("this package has no file `{folder}{path}`");
         return Err(io::Error::new(ErrorKind::NotFound, message));
     }
-    plain_file::text(&file, plain_file::MOST_SHADER_BYTES)
+    plain_file::text(&file, plain_file::MAX_SHADER_BYTES)
 }
 
-fn with_files(folder: &str, source: &ShaderSource) -> TokenStream {
+fn with_used_files(folder: &str, source: &ShaderSource) -> TokenStream {
     let files = source.files().map(|path| {
         let text = embedded(folder, path);
         quote!(.with_file(#path, #text))
@@ -109,13 +109,13 @@ fn in_package(package: &Path, name: &LitStr) -> Result<Option<Located>> {
             continue;
         }
         let wrong = |error: &dyn Display| Error::new(name.span(), format!("in `{folder}`: {error}"));
-        let text = plain_file::text(&path, plain_file::MOST_SHADER_BYTES)
+        let text = plain_file::text(&path, plain_file::MAX_SHADER_BYTES)
             .map_err(|error| wrong(&format_args!("cannot read `{file}`: {error}")))?;
         let source = ShaderSource::text(&file, text)
-            .with_files(|path| read_used(package, folder, &file, path))
+            .with_used_files(|path| read_used(package, folder, &file, path))
             .map_err(|error| wrong(&error))?;
         let text = embedded(folder, &file);
-        let files = with_files(folder, &source);
+        let files = with_used_files(folder, &source);
         let expression = quote!(__k::Result::Ok(__k::ShaderSource::text(#file, #text) #files));
         return Ok(Some(Located { source, expression, stem: stem(&file) }));
     }

@@ -5,11 +5,11 @@ use std::borrow::Cow;
 
 use crate::{DType, Dim, Layout, Leaf, Scalar, StructType};
 
-/// Compares an array's element with a buffer's; returns the first difference, or the empty text if they agree.
+/// Returns the first difference between an array's element and a buffer's; `None` if they agree.
 ///
 /// Numbers of one or two bytes also agree with a buffer of `u32`, in which they are packed. A buffer type without a
 /// host layout, such as a struct that ends in a runtime-sized array, agrees with `u32` for its words.
-pub const fn buffer_misfit(host: &DType, shader: Option<&Layout<'_>>) -> Option<Text> {
+pub const fn buffer_mismatch(host: &DType, shader: Option<&Layout<'_>>) -> Option<Text> {
     match shader {
         Some(shader) if is_packed(host) && is_word(shader) => None,
         Some(shader) => misfit(host, shader),
@@ -18,8 +18,8 @@ pub const fn buffer_misfit(host: &DType, shader: Option<&Layout<'_>>) -> Option<
     }
 }
 
-/// Compares a value with a parameter; returns the first difference, or the empty text if they agree.
-pub const fn value_misfit(host: &DType, shader: Option<&Layout<'_>>) -> Option<Text> {
+/// Returns the first difference between a value and a parameter; `None` if they agree.
+pub const fn value_mismatch(host: &DType, shader: Option<&Layout<'_>>) -> Option<Text> {
     match shader {
         Some(shader) => misfit(host, shader),
         None => Some(Text::EMPTY.and("the host has no such type")),
@@ -456,7 +456,7 @@ mod tests {
     }
 
     fn told(host: &DType, shader: &Layout<'_>) -> String {
-        buffer_misfit(host, Some(shader)).map_or_else(String::new, |text| text.as_str().into())
+        buffer_mismatch(host, Some(shader)).map_or_else(String::new, |text| text.as_str().into())
     }
 
     #[test]
@@ -547,7 +547,7 @@ mod tests {
         let pixel = DType::Struct(Box::leak(Box::new(StructType { name: "Pixel", size: 4, fields: &COLOR })));
         assert_eq!(told(&pixel, &layout(4, vec![word("color")])), "");
         assert!(
-            value_misfit(byte, Some(&layout(4, vec![word("")]))).is_some(),
+            value_mismatch(byte, Some(&layout(4, vec![word("")]))).is_some(),
             "a parameter of one byte fills no word"
         );
     }

@@ -4,7 +4,7 @@
 
 use naga::{Block, Expression, Function, Handle, Module, Span, Statement};
 
-use crate::wording::Finding;
+use crate::wording::Diagnostic;
 
 /// Variable into which a pointer points.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -35,7 +35,7 @@ impl Accesses {
 }
 
 /// Returns the calls that browsers refuse because they use one variable through two names.
-pub(crate) fn findings(module: &Module) -> Vec<Finding> {
+pub(crate) fn findings(module: &Module) -> Vec<Diagnostic> {
     let mut walk = AliasWalk { module, known: Vec::new(), findings: Vec::new() };
     // A function comes after the functions that it calls.
     for (_, function) in module.functions.iter() {
@@ -52,7 +52,7 @@ struct AliasWalk<'a> {
     module: &'a Module,
     /// Accesses of the functions so far.
     known: Vec<Accesses>,
-    findings: Vec<Finding>,
+    findings: Vec<Diagnostic>,
 }
 
 impl AliasWalk<'_> {
@@ -117,7 +117,7 @@ impl AliasWalk<'_> {
             })
             .collect();
         if let Some(message) = self.conflict(function, callee, of_callee, &roots) {
-            self.findings.push(Finding { message, span });
+            self.findings.push(Diagnostic { message, span });
         }
         for (is_write, list) in [(false, &of_callee.read), (true, &of_callee.written)] {
             for &root in list {

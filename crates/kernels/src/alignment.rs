@@ -6,12 +6,12 @@ use std::collections::HashMap;
 
 use crate::naga_guard::parse;
 use crate::tokens::{Token, Tokens};
-use crate::wording::Finding;
+use crate::wording::Diagnostic;
 use naga::proc::Layouter;
 use naga::{Handle, Module, Span, Type, TypeInner};
 
 /// Returns the first member that naga does not place as the specification requires.
-pub(crate) fn misplaced(module: &Module, text: &str) -> Option<Finding> {
+pub(crate) fn misplaced(module: &Module, text: &str) -> Option<Diagnostic> {
     if !text.contains("align") {
         return None;
     }
@@ -52,7 +52,7 @@ pub(crate) fn misplaced(module: &Module, text: &str) -> Option<Finding> {
                         span.next_multiple_of(all),
                         span.next_multiple_of(all) - members.last()?.offset
                     );
-                    return Some(Finding { message, span: span_of(last.name) });
+                    return Some(Diagnostic { message, span: span_of(last.name) });
                 }
                 all
             }
@@ -63,13 +63,13 @@ pub(crate) fn misplaced(module: &Module, text: &str) -> Option<Finding> {
     None
 }
 
-fn finding(of: &str, member: &Member<'_>, offset: u32, alignment: u32) -> Finding {
+fn finding(of: &str, member: &Member<'_>, offset: u32, alignment: u32) -> Diagnostic {
     let name = member.name.text;
     let message = format!(
         "`{name}` is at byte {offset} of `{of}` here, and by the alignment of its type it begins at a multiple of \
          {alignment}: write `@align({alignment}) {name}`"
     );
-    Finding { message, span: span_of(member.name) }
+    Diagnostic { message, span: span_of(member.name) }
 }
 
 fn span_of(token: Token<'_>) -> Span {

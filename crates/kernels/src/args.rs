@@ -44,11 +44,11 @@ pub trait Binder {
 /// Kind of argument that a field of an argument struct passes.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum ArgKind {
-    /// `&` passes a buffer that the kernel only reads.
+    /// Buffer that the kernel only reads, passed by `&`.
     Read(DType),
-    /// `&mut` passes a buffer that the kernel may write.
+    /// Buffer that the kernel may write, passed by `&mut`.
     ReadWrite(DType),
-    /// A plain value passes a parameter.
+    /// Parameter, passed as a plain value.
     Value(DType),
 }
 

@@ -7,12 +7,12 @@ use crate::{Access, ArgField, ArgKind, DType, Error, Interface, Layout, NamedArg
 
 /// Slot of each argument of a launch, in the host's order.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Plan {
+pub struct ArgumentSlots {
     slots: SmallVec<[ArgumentSlot; 8]>,
     params_size: u32,
 }
 
-impl Plan {
+impl ArgumentSlots {
     /// Returns one slot for each argument.
     #[inline]
     pub fn slots(&self) -> &[ArgumentSlot] {
@@ -29,16 +29,16 @@ impl Plan {
 /// Slot of one argument.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum ArgumentSlot {
-    /// The argument binds to this position in [`Interface::bindings`].
+    /// Position in [`Interface::bindings`].
     Buffer(usize),
-    /// The argument is written into the uniform block.
+    /// Range of the uniform block.
     Value {
         /// Number of bytes from the block's start.
         offset: u32,
         /// Size of the value in bytes.
         size: u32,
     },
-    /// The entry point does not declare the argument; another entry point of the same launch does.
+    /// Argument that only another entry point of the same launch declares.
     Undeclared,
 }
 
@@ -63,7 +63,7 @@ pub enum ArgumentSlot {
 /// );
 /// # Ok::<(), fencepost_kernels::Error>(())
 /// ```
-pub fn check(interface: &Interface, fields: &[ArgField]) -> Result<Plan> {
+pub fn check(interface: &Interface, fields: &[ArgField]) -> Result<ArgumentSlots> {
     by_name(interface, fields.iter().map(|field| (field.name, field.kind)))
 }
 
@@ -71,7 +71,7 @@ pub fn check(interface: &Interface, fields: &[ArgField]) -> Result<Plan> {
 ///
 /// # Errors
 /// Fails as [`check`] does, and with [`Error::MixedArguments`] if only some arguments have names.
-pub fn check_dyn(interface: &Interface, args: &[NamedArg<'_>]) -> Result<Plan> {
+pub fn check_dyn(interface: &Interface, args: &[NamedArg<'_>]) -> Result<ArgumentSlots> {
     let named = args.iter().filter(|(name, _)| name.is_some()).count();
     if named == args.len() {
         by_name(interface, args.iter().map(|(name, arg)| (name.as_deref().unwrap_or_default(), arg.kind())))
@@ -123,7 +123,10 @@ pub fn check_complete(interface: &Interface, names: &[&str]) -> Result<()> {
     }
 }
 
-fn by_name<'a>(interface: &Interface, args: impl Iterator<Item = (&'a str, ArgKind)>) -> Result<Plan> {
+fn by_name<'a>(
+    interface: &Interface,
+    args: impl Iterator<Item = (&'a str, ArgKind)>,
+) -> Result<ArgumentSlots> {
     let mut names: SmallVec<[&str; 8]> = SmallVec::new();
     let mut slots = SmallVec::new();
     for (name, kind) in args {
@@ -134,7 +137,7 @@ fn by_name<'a>(interface: &Interface, args: impl Iterator<Item = (&'a str, ArgKi
     Ok(plan_of(interface, slots))
 }
 
-fn by_position(interface: &Interface, args: &[NamedArg<'_>]) -> Result<Plan> {
+fn by_position(interface: &Interface, args: &[NamedArg<'_>]) -> Result<ArgumentSlots> {
     let mut declared = interface.arguments();
     let mut slots = SmallVec::new();
     for (position, (_, arg)) in args.iter().enumerate() {
@@ -150,8 +153,8 @@ fn by_position(interface: &Interface, args: &[NamedArg<'_>]) -> Result<Plan> {
 }
 
 /// Returns the plan of an entry point with these slots.
-pub(crate) fn plan_of(interface: &Interface, slots: SmallVec<[ArgumentSlot; 8]>) -> Plan {
-    Plan { slots, params_size: interface.params.as_ref().map_or(0, |params| params.size) }
+pub(crate) fn plan_of(interface: &Interface, slots: SmallVec<[ArgumentSlot; 8]>) -> ArgumentSlots {
+    ArgumentSlots { slots, params_size: interface.params.as_ref().map_or(0, |params| params.size) }
 }
 
 fn check_one(
@@ -164,11 +167,11 @@ fn check_one(
     let slot = place(interface, argument, kind).ok_or_else(|| refused(None))?;
     match argument {
         Argument::Buffer(at) => {
-            agree(agree::buffer_misfit, kind.dtype(), interface.bindings[at].layout.as_ref())
+            agree(agree::buffer_mismatch, kind.dtype(), interface.bindings[at].layout.as_ref())
                 .map_err(refused)?;
         }
         Argument::Value(at) => {
-            agree(agree::value_misfit, kind.dtype(), interface.fields()[at].layout.as_ref())
+            agree(agree::value_mismatch, kind.dtype(), interface.fields()[at].layout.as_ref())
                 .map_err(refused)?;
         }
     }

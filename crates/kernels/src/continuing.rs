@@ -1,9 +1,8 @@
 //! Saves values of a loop's body for its `continuing` block.
 //!
-//! In GLSL, HLSL and MSL, naga 30 writes this block before the body, where the values of the body are not known, and so
-//! computes them again. The results may differ, because the body has changed their inputs, or the code may be invalid.
-//! Here a local variable holds each value that the block uses. A pointer is computed again, from indices that are held
-//! in the same way.
+//! In GLSL, HLSL and MSL, naga 30 writes this block before the body, and computes the values of the body there, from
+//! inputs that the body may have changed; the code may even be invalid. Here a local variable holds each value that the
+//! block uses. A pointer cannot be stored, so it is computed again from stored indices.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
@@ -11,12 +10,12 @@ use naga::front::Typifier;
 use naga::proc::{ResolveContext, TypeResolution};
 use naga::{Block, Expression, Function, Handle, LocalVariable, Module, Span, Statement, Type};
 
-use crate::function_copy::{each_function, emit, inner_blocks, operands, parts};
-use crate::wording::Finding;
+use crate::visit::{emit, for_each_function, inner_blocks, operands, parts};
+use crate::wording::Diagnostic;
 
 /// Rewrites a module so that no `continuing` block uses an expression of its loop's body.
-pub(crate) fn keep_values(module: &mut Module) {
-    each_function(module, 0, |module, function| {
+pub(crate) fn spill_body_values(module: &mut Module) {
+    for_each_function(module, 0, |module, function| {
         if let Some(changed) = changed(module, function) {
             *function = changed;
         }
@@ -25,13 +24,13 @@ pub(crate) fn keep_values(module: &mut Module) {
 
 /// Returns the first value that a `continue` skips and that the `continuing` block of its loop uses. WGSL does not
 /// allow this but naga does, and such a value differs between drivers.
-pub(crate) fn skipped_value(module: &Module) -> Option<Finding> {
+pub(crate) fn skipped_value(module: &Module) -> Option<Diagnostic> {
     let functions = module.functions.iter().map(|(_, function)| function);
     let mut functions = functions.chain(module.entry_points.iter().map(|entry| &entry.function));
     functions.find_map(|function| {
         let span = skipped(function, &function.body)?;
         let message = "a `continue` skips this value, which the `continuing` block uses: declare it before the `continue`";
-        Some(Finding { message: message.into(), span })
+        Some(Diagnostic { message: message.into(), span })
     })
 }
 
@@ -200,7 +199,7 @@ fn add_operands_of_pointers(
 ) -> Option<()> {
     let mut open: Vec<_> = wanted.iter().copied().collect();
     while let Some(expression) = open.pop() {
-        // The type decides later if the value is held. Extra values do no harm.
+        // The type decides later if the value gets a variable. Extra values do no harm.
         if !matches!(
             function.expressions[expression],
             Expression::Access { .. } | Expression::AccessIndex { .. }
@@ -225,7 +224,7 @@ struct Keeper<'f> {
     map: Vec<Handle<Expression>>,
     /// Variable of each value that is kept.
     kept: BTreeMap<Handle<Expression>, Handle<LocalVariable>>,
-    /// Expression that the `continuing` block of a loop evaluates instead of one of the body.
+    /// Replacement of an expression of the body in the `continuing` block, by loop and expression.
     again: HashMap<(usize, Handle<Expression>), Handle<Expression>>,
 }
 

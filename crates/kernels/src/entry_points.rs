@@ -1,12 +1,12 @@
-//! The check of what an entry point takes and returns.
+//! The check that no compute entry point has a `@location`.
 
 use naga::{Binding, Module, ShaderStage, Span, TypeInner};
 
 use crate::tokens::{Token, Tokens, declarations};
-use crate::wording::Finding;
+use crate::wording::Diagnostic;
 
 /// Finds a compute entry point with a `@location`, which naga accepts but drivers crash on.
-pub(crate) fn location(module: &Module, text: &str) -> Option<Finding> {
+pub(crate) fn location(module: &Module, text: &str) -> Option<Diagnostic> {
     let compute = module.entry_points.iter().filter(|entry| entry.stage == ShaderStage::Compute);
     compute.into_iter().find_map(|entry| {
         let results = entry.function.result.iter().map(|result| (&result.binding, result.ty));
@@ -22,7 +22,7 @@ pub(crate) fn location(module: &Module, text: &str) -> Option<Finding> {
         };
         let message = format!("`{}` is a compute entry point, which {remedy}", entry.name);
         let structure = module.types[ty].name.as_deref().unwrap_or_default();
-        Some(Finding { message, span: place(text, &entry.name, structure) })
+        Some(Diagnostic { message, span: place(text, &entry.name, structure) })
     })
 }
 

@@ -153,7 +153,7 @@ pub enum Error {
         /// naga's reason.
         problem: String,
     },
-    /// The workgroup size exceeds the limit of every device.
+    /// The workgroup size exceeds the limit of naga.
     #[error(
         "kernel `{kernel}`: its workgroup size {found:?} is over the limit of naga, {limit} along each axis"
     )]

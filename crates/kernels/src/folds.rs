@@ -122,7 +122,7 @@ impl Search<'_> {
                     && self.is_width(&within.function.expressions[arguments[2]]);
                 if right { Ok(true) } else { Err(Misused) }
             }
-            // This recursion ends, because WGSL has none.
+            // This recursion ends, because WGSL forbids recursive functions.
             Statement::Call { function: called, arguments, .. } => {
                 let roles: Vec<_> = arguments.iter().map(|&argument| within.role(argument)).collect();
                 self.in_function(&self.module.functions[*called], &roles)

@@ -1,7 +1,7 @@
 //! Finds operators that need brackets in WGSL's grammar, but that naga's parser accepts without them.
 
 use crate::tokens::{Token, Tokens};
-use crate::wording::Finding;
+use crate::wording::Diagnostic;
 
 /// A kind of binary operators.
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -17,7 +17,7 @@ enum OperatorKind {
 type Operators<'a> = Vec<(OperatorKind, Token<'a>)>;
 
 /// Returns the places where two operators need parentheses.
-pub(crate) fn findings(text: &str) -> Vec<Finding> {
+pub(crate) fn findings(text: &str) -> Vec<Diagnostic> {
     let tokens = split(text);
     let brackets = templates(&tokens);
     let mut levels: Vec<Operators<'_>> = vec![Vec::new()];
@@ -87,7 +87,7 @@ fn kind(operator: &str) -> Option<OperatorKind> {
 }
 
 /// Ends the innermost bracket and the expression in it.
-fn close(levels: &mut Vec<Operators<'_>>, findings: &mut Vec<Finding>) {
+fn close(levels: &mut Vec<Operators<'_>>, findings: &mut Vec<Diagnostic>) {
     end(levels, findings);
     if levels.len() > 1 {
         levels.pop();
@@ -95,13 +95,13 @@ fn close(levels: &mut Vec<Operators<'_>>, findings: &mut Vec<Finding>) {
 }
 
 /// Ends an expression: the next one begins in the same brackets.
-fn end(levels: &mut [Operators<'_>], findings: &mut Vec<Finding>) {
+fn end(levels: &mut [Operators<'_>], findings: &mut Vec<Diagnostic>) {
     let Some(level) = levels.last_mut() else { return };
     findings.extend(conflict(&std::mem::take(level)));
 }
 
 /// Returns the first operator that needs parentheses next to another one.
-fn conflict(operators: &Operators<'_>) -> Option<Finding> {
+fn conflict(operators: &Operators<'_>) -> Option<Diagnostic> {
     let mut compared = None;
     for (at, &(kind, token)) in operators.iter().enumerate() {
         let before = at.checked_sub(1).map(|before| operators[before]);
@@ -134,7 +134,7 @@ fn conflict(operators: &Operators<'_>) -> Option<Finding> {
                 "`{}` and `{}` stand in one expression, and WGSL has no order for the two: put brackets around one of them",
                 other.text, token.text
             );
-            return Some(Finding { message, span: naga::Span::new(token.at as u32, token.end() as u32) });
+            return Some(Diagnostic { message, span: naga::Span::new(token.at as u32, token.end() as u32) });
         }
         match kind {
             OperatorKind::Relational => compared = Some((kind, token)),

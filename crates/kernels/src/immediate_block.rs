@@ -5,7 +5,7 @@ use naga::{AddressSpace, Module, ResourceBinding};
 use crate::types;
 
 /// Maximum size of immediates in bytes; naga's validator panics for more.
-pub(crate) const MOST_BYTES: u32 = 256;
+pub(crate) const MAX_BYTES: u32 = 256;
 
 /// Returns the bytes of the largest `var<immediate>` of a module; `None` if it has none.
 pub(crate) fn bytes(module: &Module) -> Option<u32> {

@@ -3,28 +3,28 @@
 use naga::{Function, Module, Statement};
 
 use crate::reach::{calls, reached};
-use crate::wording::{self, Finding};
+use crate::wording::{self, Diagnostic};
 
 /// Maximum number of expressions that inlining adds to a kernel. In a chain of functions that each call the previous
 /// one twice, the number doubles with each function; twelve such functions take one driver four seconds.
-const MOST_COPIES: u64 = 1 << 16;
+const MAX_COPIES: u64 = 1 << 16;
 
 /// Finds the first function reached by an entry point in which inlined calls add more expressions than the limit.
-pub(crate) fn too_many_calls(module: &Module) -> Option<Finding> {
+pub(crate) fn too_many_calls(module: &Module) -> Option<Diagnostic> {
     let entries = module.entry_points.iter().map(|entry| &entry.function);
     let reached: Vec<Vec<bool>> = entries.clone().map(|entry| reached(module, entry)).collect();
     // Number of expressions of each function after inlining. naga lists a function after the functions that it calls.
     let mut lengths: Vec<u64> = Vec::new();
     for (handle, function) in module.functions.iter() {
         let copied = copied(function, &lengths);
-        if copied > MOST_COPIES && reached.iter().any(|reached| reached[handle.index()]) {
+        if copied > MAX_COPIES && reached.iter().any(|reached| reached[handle.index()]) {
             return Some(finding(function, copied, &lengths));
         }
         lengths.push(copied.saturating_add(function.expressions.len() as u64));
     }
     entries
         .map(|entry| (entry, copied(entry, &lengths)))
-        .find_map(|(entry, copied)| (copied > MOST_COPIES).then(|| finding(entry, copied, &lengths)))
+        .find_map(|(entry, copied)| (copied > MAX_COPIES).then(|| finding(entry, copied, &lengths)))
 }
 
 /// Returns the number of expressions that inlining adds to a function.
@@ -32,13 +32,13 @@ fn copied(function: &Function, lengths: &[u64]) -> u64 {
     calls(&function.body).iter().fold(0, |sum, called| sum.saturating_add(lengths[called.index()]))
 }
 
-fn finding(function: &Function, copied: u64, lengths: &[u64]) -> Finding {
+fn finding(function: &Function, copied: u64, lengths: &[u64]) -> Diagnostic {
     let longest = calls(&function.body).into_iter().max_by_key(|called| lengths[called.index()]);
     let is_it = |s: &Statement| matches!(s, Statement::Call { function, .. } if Some(*function) == longest);
-    Finding {
+    Diagnostic {
         message: format!(
             "the calls repeat the functions that they lead to: {copied} operations in all, and the limit on a GPU is \
-             {MOST_COPIES}: call the function in a loop"
+             {MAX_COPIES}: call the function in a loop"
         ),
         span: wording::statement(&function.body, &is_it).unwrap_or_default(),
     }
@@ -46,7 +46,7 @@ fn finding(function: &Function, copied: u64, lengths: &[u64]) -> Finding {
 
 #[cfg(test)]
 mod tests {
-    use crate::{BackEnd, Module, ShaderSource};
+    use crate::{Module, ShaderLanguage, ShaderSource};
 
     /// Returns the mistake of a chain of functions that each call the previous one `calls` times.
     fn said(functions: usize, calls: usize) -> Option<String> {
@@ -66,8 +66,8 @@ fn f0(a: u32) -> u32 {{ return a * 3u; }}
             (0..functions).map(one).collect::<String>()
         );
         let module = Module::parse(&ShaderSource::text("k", text)).expect("valid WGSL");
-        assert!(module.mistake_on(BackEnd::Wgsl).is_none());
-        module.mistake_on(BackEnd::Spirv).map(|error| error.to_string())
+        assert!(module.translation_error(ShaderLanguage::Wgsl).is_none());
+        module.translation_error(ShaderLanguage::Spirv).map(|error| error.to_string())
     }
 
     #[test]

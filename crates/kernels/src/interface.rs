@@ -61,11 +61,11 @@ pub struct Binding {
 /// Use of a buffer by a kernel.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Access {
-    /// The kernel only reads the buffer.
+    /// Reads only.
     Read,
-    /// The kernel only writes the buffer: it reads no earlier values, and elements that it does not write are kept.
+    /// Writes without reads. Elements that the kernel does not write are kept.
     Write,
-    /// The kernel reads and writes the buffer; an atomic operation does both.
+    /// Reads and writes, or atomic operations.
     ReadWrite,
 }
 

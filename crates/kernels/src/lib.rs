@@ -4,7 +4,7 @@
 //! - [`Module`] parses it with naga and reads the [`Interface`] of an entry point: bindings with the access that the
 //!   entry point makes, parameters with their offsets, overrides, workgroup size.
 //! - [`KernelArgs`] (derived) or [`args!`] describe the arguments of the host; [`check()`] and [`check_dyn`] compare
-//!   them with the interface and return the [`Plan`] with which a [`Binder`] places each argument.
+//!   them with the interface and return the [`ArgumentSlots`] with which a [`Binder`] places each argument.
 //! - [`reference()`] gives the plain sequential Rust function of a built-in shader, as a [`HostKernel`].
 //!
 //! This crate uses naga, but no device.
@@ -20,22 +20,19 @@ mod agree;
 mod aliasing;
 mod alignment;
 mod args;
-mod back_end;
 mod check;
 mod comments;
 mod continuing;
-mod defined_functions;
-mod defined_integers;
 mod directives;
 mod dtype;
 mod element;
 mod entry_points;
 mod error;
 mod folds;
-mod function_copy;
 mod grammar;
 mod immediate_block;
 mod inlined;
+mod integer_polyfills;
 mod interface;
 mod layout;
 mod messages;
@@ -48,6 +45,7 @@ mod parser_words;
 mod part;
 #[doc(hidden)]
 pub mod plain_file;
+mod polyfills;
 mod reach;
 mod reference;
 mod reflect;
@@ -55,6 +53,7 @@ mod reflect;
 pub mod report;
 mod returns;
 mod several;
+mod shader_language;
 mod shader_layout;
 mod snippets;
 mod source;
@@ -68,15 +67,17 @@ mod types;
 mod uniformity;
 mod use_lines;
 mod variables;
+mod visit;
 mod wording;
 
-pub use agree::{Text, buffer_misfit, value_misfit};
+pub use agree::{Text, buffer_mismatch, value_mismatch};
 pub use args::{
     ArgField, ArgKind, Binder, BufferArg, DynArg, EntryPoints, IntoArg, KernelArgs, NamedArg, NamedValue,
     Returns, TypedBuffer, Value,
 };
-pub use back_end::{BackEnd, fit};
-pub use check::{ArgumentSlot, Plan, check, check_access, check_argument, check_complete, check_dyn};
+pub use check::{
+    ArgumentSlot, ArgumentSlots, check, check_access, check_argument, check_complete, check_dyn,
+};
 pub use dtype::{DType, FieldType, Scalar, StructType};
 pub use element::{Element, Number, Param, SameBits};
 pub use error::{Error, Excerpt, Names, Result, Warning};
@@ -84,14 +85,15 @@ pub use interface::{Access, Binding, Interface, Needs, Override, ParamField, Par
 pub use layout::ParamsBlock;
 pub use messages::Messages;
 pub use messages::records::{AssertionFailure, MessageReport, PrintedLine};
-pub use naga_guard::{NagaPanic, guarded};
+pub use naga_guard::{NagaPanic, catch_naga_panic};
 #[doc(hidden)]
-pub use nesting::NAME_PARTS;
+pub use nesting::NESTING_ADVICE;
 #[doc(hidden)]
 pub use part::PART_COUNT;
 pub use reference::{HostBuffer, HostKernel, reference, reference_of};
-pub use reflect::{Entry, Module, Places};
+pub use reflect::{Entry, Module, SourceMap};
 pub use several::{check_declared, check_each};
+pub use shader_language::{ShaderLanguage, legalize};
 pub use shader_layout::{Dim, Layout, Leaf};
 pub use source::{ShaderSource, builtins};
 #[doc(hidden)]
@@ -104,7 +106,7 @@ pub mod __private {
     pub use crate::{
         ArgField, ArgKind, Binder, BufferArg, DType, Dim, DynArg, Element, EntryPoints, FieldType, IntoArg,
         KernelArgs, Layout, Leaf, Param, Result, Returns, Scalar, ShaderSource, StructType, Text,
-        TypedBuffer, Value, buffer_misfit, value_misfit,
+        TypedBuffer, Value, buffer_mismatch, value_mismatch,
     };
     pub use std::borrow::Cow;
     pub use std::vec::Vec;

@@ -1,8 +1,7 @@
-//! The only place that calls naga, or the driver code that contains it.
+//! Turns panics of naga, and of driver code that contains it, into errors.
 //!
-//! naga panics on some shaders that are valid or only slightly wrong. [`guarded`] turns such a panic into an error. The
-//! closure must not keep a lock. A caller that holds a lock calls `guarded` while holding it, so that no panic unwinds
-//! through the lock's guard and poisons it.
+//! naga panics on some shaders that are valid or only slightly wrong. Take no lock in the closure of
+//! [`catch_naga_panic`], because a panic would poison it; a caller that needs one takes it before the call.
 
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -13,7 +12,7 @@ use naga::valid::{Capabilities, ModuleInfo, ValidationError, ValidationFlags, Va
 
 use crate::returns;
 use crate::tokens::{Token, Tokens, declarations};
-use crate::wording::Finding;
+use crate::wording::Diagnostic;
 
 /// Message of a panic inside naga.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -25,7 +24,7 @@ pub struct NagaPanic(pub String);
 ///
 /// # Errors
 /// Returns the message of the panic.
-pub fn guarded<T>(work: impl FnOnce() -> T) -> Result<T, NagaPanic> {
+pub fn catch_naga_panic<T>(work: impl FnOnce() -> T) -> Result<T, NagaPanic> {
     // The values that `work` changes are dropped after a panic, or belong to naga.
     catch_unwind(AssertUnwindSafe(work)).map_err(|panic| NagaPanic(message(&*panic)))
 }
@@ -36,20 +35,20 @@ fn message(panic: &(dyn Any + Send)) -> String {
 }
 
 /// Reason why naga did not parse a text.
-pub(crate) enum Unparsed {
+pub(crate) enum ParseFailure {
     Mistake(ParseError),
-    Panic(Finding),
+    Panic(Diagnostic),
 }
 
 /// Parses a text.
-pub(crate) fn parse(text: &str) -> Result<naga::Module, Unparsed> {
-    match guarded(|| naga::front::wgsl::parse_str(text)) {
+pub(crate) fn parse(text: &str) -> Result<naga::Module, ParseFailure> {
+    match catch_naga_panic(|| naga::front::wgsl::parse_str(text)) {
         Ok(parsed) => {
-            let mut module = parsed.map_err(Unparsed::Mistake)?;
+            let mut module = parsed.map_err(ParseFailure::Mistake)?;
             returns::complete(&mut module);
             Ok(module)
         }
-        Err(panic) => Err(Unparsed::Panic(place(text, &panic))),
+        Err(panic) => Err(ParseFailure::Panic(place(text, &panic))),
     }
 }
 
@@ -59,7 +58,7 @@ pub(crate) type Invalid = Result<naga::WithSpan<ValidationError>, NagaPanic>;
 /// Validates a module.
 pub(crate) fn validate(module: &naga::Module, allowed: Capabilities) -> Result<ModuleInfo, Box<Invalid>> {
     let validate = || Validator::new(ValidationFlags::all(), allowed).validate(module).map_err(Box::new);
-    match guarded(validate) {
+    match catch_naga_panic(validate) {
         Ok(found) => found.map_err(|error| Box::new(Ok(*error))),
         Err(panic) => Err(Box::new(Err(panic))),
     }
@@ -85,11 +84,11 @@ struct TextPart<'t, 'a> {
 ///
 /// Statements after that part do not affect the panic, so the shortest prefix of statements that still panics ends with
 /// that part.
-fn place(text: &str, panic: &NagaPanic) -> Finding {
+fn place(text: &str, panic: &NagaPanic) -> Diagnostic {
     let tokens: Vec<Token<'_>> = Tokens::of(text).collect();
     let panics = |without: &[TextPart<'_, '_>]| {
         let text = blanked(text, without);
-        guarded(|| naga::front::wgsl::parse_str(&text).map(drop)).is_err()
+        catch_naga_panic(|| naga::front::wgsl::parse_str(&text).map(drop)).is_err()
     };
     let statements = statements(&tokens);
     let marked = if panics(&statements) {
@@ -107,7 +106,7 @@ fn place(text: &str, panic: &NagaPanic) -> Finding {
     };
     let ends = marked.and_then(|marked| Some((marked.first()?.at, marked.last()?.end())));
     let span = ends.map_or(Span::UNDEFINED, |(start, end)| Span::new(start as u32, end as u32));
-    Finding { message: said(panic), span }
+    Diagnostic { message: said(panic), span }
 }
 
 /// Returns the statements of all functions in the order in which they begin.

@@ -9,12 +9,12 @@ use naga::{
 };
 use naga::{Type, TypeInner};
 
-use crate::function_copy::each_function;
+use crate::visit::for_each_function;
 
 /// Rewrites a function so that no `continue` is inside more than one `switch` of its loop.
-pub(crate) fn leave_step_by_step(module: &mut Module) {
+pub(crate) fn lower_nested_continues(module: &mut Module) {
     let bool = Type { name: None, inner: TypeInner::Scalar(Scalar::BOOL) };
-    each_function(module, 0, |module, function| {
+    for_each_function(module, 0, |module, function| {
         if !has_deep_continue(&function.body, 0) {
             return;
         }

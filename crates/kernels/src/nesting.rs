@@ -1,39 +1,39 @@
 //! Limits the length and nesting depth of a shader before naga reads it (rule R09). naga recurses for each part of a
-//! chain of operators, for each `else if`, and for each declaration that needs another one. Its time grows with the
-//! square of the number of expressions of a function: it takes a second or two at the limit.
+//! chain of operators, for each `else if`, and for each declaration that needs another one. Its time grows with
+//! the square of the number of expressions of a function.
 
 use std::collections::{HashMap, HashSet};
 
 use crate::tokens::{Declaration, Token, Tokens, declarations, name as declared_name};
-use crate::wording::Finding;
+use crate::wording::Diagnostic;
 
 /// Maximum size of a shader in bytes, including the snippets and files that it uses.
-const MOST_TEXT_BYTES: usize = 1 << 20;
+const MAX_TEXT_BYTES: usize = 1 << 20;
 
 /// Maximum number of tokens of a shader, without comments.
-const MOST_TOKENS: usize = 100_000;
+const MAX_TOKENS: usize = 100_000;
 
-/// Maximum count of numbers in a constant, or in a struct without the lengths of its arrays. If each declaration
-/// contains the previous one twice, a shader of a kilobyte can have a constant or a struct with millions.
-const MOST_OF_CONSTANT: u64 = 1 << 16;
+/// Maximum count of numbers in a constant or a struct; an array of a struct counts as one element. Declarations that
+/// each contain the previous one twice grow exponentially.
+const MAX_OF_CONSTANT: u64 = 1 << 16;
 
 /// Maximum count of numbers in all constants together, each counted as often as the shader names it. The parser and the
 /// back ends write a constant again in many of these places.
-const MOST_OF_CONSTANTS: u64 = 1 << 22;
+const MAX_OF_CONSTANTS: u64 = 1 << 22;
 
 /// Maximum number of operators, indices and member accesses of an expression, including enclosing expressions.
-const MOST_OPERATORS: usize = 1000;
+const MAX_OPERATORS: usize = 1000;
 
 /// Maximum number of `else if` in a chain, including enclosing chains.
-const MOST_BRANCHES: usize = 500;
+const MAX_BRANCHES: usize = 500;
 
 /// Maximum length of a chain of declarations that each need the next one.
-const MOST_NEEDED: usize = 2000;
+const MAX_NEEDED: usize = 2000;
 
-/// Advice for a part of a shader that nests too deeply. For an expression of a verb, which contains no statements, the
-/// advice differs.
+/// Advice for a part of a shader that nests too deeply. The verbs replace it in their messages, because an expression
+/// has no statements.
 #[doc(hidden)]
-pub const NAME_PARTS: &str = "give parts of it a name";
+pub const NESTING_ADVICE: &str = "give parts of it a name";
 
 /// Open operators and branches inside one pair of brackets.
 #[derive(Default)]
@@ -43,19 +43,19 @@ struct Level {
 }
 
 /// Returns the place and a description of the first part of a text that nests too deeply.
-pub(crate) fn too_deep(text: &str) -> Option<Finding> {
-    if text.len() > MOST_TEXT_BYTES {
-        let at = (0..=MOST_TEXT_BYTES).rev().find(|&at| text.is_char_boundary(at)).unwrap_or(0);
+pub(crate) fn over_limit(text: &str) -> Option<Diagnostic> {
+    if text.len() > MAX_TEXT_BYTES {
+        let at = (0..=MAX_TEXT_BYTES).rev().find(|&at| text.is_char_boundary(at)).unwrap_or(0);
         let message = format!(
-            "the text has {} bytes with all that it uses, and the limit is {MOST_TEXT_BYTES}: divide it into several texts",
+            "the text has {} bytes with all that it uses, and the limit is {MAX_TEXT_BYTES}: divide it into several texts",
             text.len()
         );
-        return Some(Finding { message, span: naga::Span::new(at as u32, at as u32 + 1) });
+        return Some(Diagnostic { message, span: naga::Span::new(at as u32, at as u32 + 1) });
     }
     let tokens: Vec<Token<'_>> = Tokens::of(text).collect();
-    if let Some(&first) = tokens.get(MOST_TOKENS) {
+    if let Some(&first) = tokens.get(MAX_TOKENS) {
         let message = format!(
-            "the text has {} words, numbers and signs with all that it uses, and the limit is {MOST_TOKENS}: use loops and \
+            "the text has {} words, numbers and signs with all that it uses, and the limit is {MAX_TOKENS}: use loops and \
              buffers, or divide it into several texts",
             tokens.len()
         );
@@ -83,13 +83,13 @@ pub(crate) fn deepest(text: &str) -> naga::Span {
     place
 }
 
-fn finding(token: Token<'_>, message: String) -> Finding {
+fn finding(token: Token<'_>, message: String) -> Diagnostic {
     let start = token.at as u32;
-    Finding { message, span: naga::Span::new(start, start + token.text.len() as u32) }
+    Diagnostic { message, span: naga::Span::new(start, start + token.text.len() as u32) }
 }
 
 /// Finds an expression with too many operators, or a chain with too many branches.
-fn deep_statement(tokens: &[Token<'_>]) -> Option<Finding> {
+fn deep_statement(tokens: &[Token<'_>]) -> Option<Diagnostic> {
     let mut levels = vec![Level::default()];
     let mut operators = 0;
     let mut branches = 0;
@@ -126,15 +126,15 @@ fn deep_statement(tokens: &[Token<'_>]) -> Option<Finding> {
             branches -= level.branches;
             level.branches = 0;
         }
-        if operators > MOST_OPERATORS {
-            let mistake = format!("the expression nests or chains more than {MOST_OPERATORS} operators");
-            return Some(finding(token, format!("{mistake}: {NAME_PARTS} with `let`")));
+        if operators > MAX_OPERATORS {
+            let mistake = format!("the expression nests or chains more than {MAX_OPERATORS} operators");
+            return Some(finding(token, format!("{mistake}: {NESTING_ADVICE} with `let`")));
         }
-        if branches > MOST_BRANCHES {
+        if branches > MAX_BRANCHES {
             let remedy = "use `switch`";
             return Some(finding(
                 token,
-                format!("the `if` has more than {MOST_BRANCHES} branches with `else if`: {remedy}"),
+                format!("the `if` has more than {MAX_BRANCHES} branches with `else if`: {remedy}"),
             ));
         }
     }
@@ -142,9 +142,9 @@ fn deep_statement(tokens: &[Token<'_>]) -> Option<Finding> {
 }
 
 /// Finds a declaration that starts too long a chain of needed declarations.
-fn deep_declaration(tokens: &[Token<'_>]) -> Option<Finding> {
+fn deep_declaration(tokens: &[Token<'_>]) -> Option<Diagnostic> {
     let declarations = declarations(tokens);
-    if declarations.len() <= MOST_NEEDED {
+    if declarations.len() <= MAX_NEEDED {
         return None;
     }
     let names: HashMap<&str, usize> =
@@ -155,11 +155,11 @@ fn deep_declaration(tokens: &[Token<'_>]) -> Option<Finding> {
     };
     let needs: Vec<Vec<usize>> = declarations.iter().map(needed).collect();
     let depths = depths(&needs);
-    let deep = depths.iter().position(|&depth| depth > MOST_NEEDED)?;
+    let deep = depths.iter().position(|&depth| depth > MAX_NEEDED)?;
     let name = declarations[deep].name;
     Some(finding(
         name,
-        format!("`{}` needs a chain of more than {MOST_NEEDED} declarations: use fewer", name.text),
+        format!("`{}` needs a chain of more than {MAX_NEEDED} declarations: use fewer", name.text),
     ))
 }
 
@@ -190,13 +190,13 @@ fn depths(needs: &[Vec<usize>]) -> Vec<usize> {
 }
 
 /// Finds a constant that expands to too many numbers, or the place where the total becomes too large.
-fn large_constant(tokens: &[Token<'_>]) -> Option<Finding> {
+fn large_constant(tokens: &[Token<'_>]) -> Option<Diagnostic> {
     let constants = Constants::of(tokens);
     for (name, _) in &constants.values {
         let numbers = constants.numbers(name.text);
-        if numbers > MOST_OF_CONSTANT {
+        if numbers > MAX_OF_CONSTANT {
             let message = format!(
-                "`{}` expands to {numbers} numbers, and the limit is {MOST_OF_CONSTANT}: use an array in a buffer, or compute the \
+                "`{}` expands to {numbers} numbers, and the limit is {MAX_OF_CONSTANT}: use an array in a buffer, or compute the \
                  numbers in a loop",
                 name.text
             );
@@ -206,9 +206,9 @@ fn large_constant(tokens: &[Token<'_>]) -> Option<Finding> {
     let mut all = 0_u64;
     for &token in tokens {
         all = all.saturating_add(constants.numbers(token.text));
-        if all > MOST_OF_CONSTANTS {
+        if all > MAX_OF_CONSTANTS {
             let message = format!(
-                "the constants that the text names expand to more than {MOST_OF_CONSTANTS} numbers together, each as often as \
+                "the constants that the text names expand to more than {MAX_OF_CONSTANTS} numbers together, each as often as \
                  it is named: name large ones less often, as in a loop, or use a buffer"
             );
             return Some(finding(token, message));
@@ -217,7 +217,7 @@ fn large_constant(tokens: &[Token<'_>]) -> Option<Finding> {
     None
 }
 
-/// Returns `true` for the name of a type of numbers, and for the values of a `bool`.
+/// Returns `true` for the name of a scalar, vector or matrix type, and for `true` and `false`.
 fn is_type(name: &str) -> bool {
     let scalar = ["u32", "i32", "f32", "f16", "u64", "i64", "f64", "bool", "true", "false"].contains(&name);
     scalar || name.starts_with("vec") || name.starts_with("mat")
@@ -343,15 +343,15 @@ mod tests {
     use super::*;
 
     fn message(text: &str) -> Option<String> {
-        too_deep(text).map(|finding| finding.message)
+        over_limit(text).map(|finding| finding.message)
     }
 
     #[test]
     fn an_expression_may_have_as_many_operators_as_the_limit() {
         let sum = |count: usize| format!("fn f() {{ x = 1{}; }}", " + 1".repeat(count));
         // The `=` of the assignment counts too.
-        assert_eq!(message(&sum(MOST_OPERATORS - 1)), None);
-        assert!(message(&sum(MOST_OPERATORS)).is_some_and(|text| text.contains("`let`")));
+        assert_eq!(message(&sum(MAX_OPERATORS - 1)), None);
+        assert!(message(&sum(MAX_OPERATORS)).is_some_and(|text| text.contains("`let`")));
     }
 
     #[test]
@@ -375,9 +375,9 @@ mod tests {
     #[test]
     fn branches_of_one_chain_count_and_those_of_another_do_not() {
         let chain = |count: usize| format!("if a {{ }} {} else {{ }}", "else if b { x = 1; }".repeat(count));
-        let two = format!("fn f() {{ {0} {0} }}", chain(MOST_BRANCHES));
+        let two = format!("fn f() {{ {0} {0} }}", chain(MAX_BRANCHES));
         assert_eq!(message(&two), None);
-        let one = format!("fn f() {{ {} }}", chain(MOST_BRANCHES + 1));
+        let one = format!("fn f() {{ {} }}", chain(MAX_BRANCHES + 1));
         assert!(message(&one).is_some_and(|text| text.contains("`switch`")));
         let inside =
             format!("fn f() {{ {} else if b {{ {} }} }}", chain(300).replace("else { }", ""), chain(300));
@@ -387,25 +387,25 @@ mod tests {
     #[test]
     fn a_chain_of_declarations_counts_in_both_directions_and_many_declarations_alone_do_not() {
         let chain = |count: usize| (1..count).map(|n| format!("const c{n} = c{};", n - 1));
-        let up: String = chain(MOST_NEEDED + 2).collect();
-        let down: String = chain(MOST_NEEDED + 2).collect::<Vec<_>>().into_iter().rev().collect();
+        let up: String = chain(MAX_NEEDED + 2).collect();
+        let down: String = chain(MAX_NEEDED + 2).collect::<Vec<_>>().into_iter().rev().collect();
         for text in [up, down] {
             assert!(message(&format!("const c0 = 1;{text}")).is_some_and(|text| text.contains("chain")));
         }
-        let short: String = chain(MOST_NEEDED).collect();
-        let flat: String = (0..3 * MOST_NEEDED).map(|n| format!("fn f{n}() {{ return c0; }}")).collect();
+        let short: String = chain(MAX_NEEDED).collect();
+        let flat: String = (0..3 * MAX_NEEDED).map(|n| format!("fn f{n}() {{ return c0; }}")).collect();
         assert_eq!(message(&format!("const c0 = 1;{short}{flat}")), None);
     }
 
     #[test]
     fn a_text_may_have_as_many_bytes_and_words_as_the_limits() {
         let statements = |count: usize| format!("fn f() {{ {} }}", "x = 1;".repeat(count));
-        assert_eq!(message(&statements((MOST_TOKENS - 6) / 4)), None);
-        let long = message(&statements(MOST_TOKENS / 4)).expect("it has too many words");
+        assert_eq!(message(&statements((MAX_TOKENS - 6) / 4)), None);
+        let long = message(&statements(MAX_TOKENS / 4)).expect("it has too many words");
         assert!(long.contains("100006 words") && long.contains("limit is 100000"), "{long}");
         let comment = |bytes: usize| format!("/*{}*/", "é".repeat(bytes / 2 - 2));
-        assert_eq!(message(&comment(MOST_TEXT_BYTES)), None);
-        let wide = message(&comment(MOST_TEXT_BYTES + 2)).expect("it has too many bytes");
+        assert_eq!(message(&comment(MAX_TEXT_BYTES)), None);
+        let wide = message(&comment(MAX_TEXT_BYTES + 2)).expect("it has too many bytes");
         assert!(wide.contains("1048578 bytes") && wide.contains("limit is 1048576"), "{wide}");
     }
 
@@ -477,6 +477,6 @@ mod tests {
     #[test]
     fn a_cycle_of_declarations_is_left_to_naga() {
         let cycle: String = (0..3000).map(|n| format!("fn f{n}() {{ f{}(); }}", (n + 1) % 3000)).collect();
-        too_deep(&cycle);
+        over_limit(&cycle);
     }
 }

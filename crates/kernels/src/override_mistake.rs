@@ -5,14 +5,14 @@
 
 use std::collections::{HashMap, HashSet};
 
-use crate::naga_guard::{self, Unparsed, parse, validate};
+use crate::naga_guard::{self, ParseFailure, parse, validate};
 use crate::tokens::{Declaration, Token, Tokens, declarations};
-use crate::wording::{self, Finding};
+use crate::wording::{self, Diagnostic};
 use naga::Span;
 use naga::valid::Capabilities;
 
 /// An override, and its value if it is known.
-pub(crate) struct KnownOverride {
+pub(crate) struct OverrideValue {
     pub(crate) name: String,
     /// Type in WGSL.
     pub(crate) ty: String,
@@ -24,19 +24,19 @@ pub(crate) struct KnownOverride {
 
 /// A mistake, and the overrides on which it depends.
 pub(crate) struct OverrideMistake<'k> {
-    pub(crate) finding: Finding,
-    pub(crate) overrides: Vec<&'k KnownOverride>,
+    pub(crate) finding: Diagnostic,
+    pub(crate) overrides: Vec<&'k OverrideValue>,
 }
 
 /// Returns the first mistake of an entry point of `text` with these overrides, if there is one.
-pub(crate) fn find<'k>(text: &str, entry: &str, known: &'k [KnownOverride]) -> Option<OverrideMistake<'k>> {
+pub(crate) fn find<'k>(text: &str, entry: &str, known: &'k [OverrideValue]) -> Option<OverrideMistake<'k>> {
     let tokens: Vec<Token<'_>> = Tokens::of(text).collect();
-    let graph = NeedGraph::new(&tokens);
+    let graph = DependencyGraph::new(&tokens);
     let constants = ConstantText::new(text, &graph, entry, known);
-    let Finding { message, span } = finding(&constants.text)?;
+    let Diagnostic { message, span } = finding(&constants.text)?;
     let span = constants.original(span);
     let is_inside = |token: &&Token<'_>| span.to_range().is_some_and(|range| range.contains(&token.at));
-    let named = |names: HashSet<&str>| -> Vec<&KnownOverride> {
+    let named = |names: HashSet<&str>| -> Vec<&OverrideValue> {
         known.iter().filter(|known| known.value.is_some() && names.contains(&*known.name)).collect()
     };
     let mut overrides = named(graph.reached(tokens.iter().filter(is_inside).map(|token| token.text)));
@@ -44,24 +44,24 @@ pub(crate) fn find<'k>(text: &str, entry: &str, known: &'k [KnownOverride]) -> O
         overrides = named(graph.reached([entry]));
     }
     let span = if span.is_defined() { span } else { graph.name_of(entry) };
-    Some(OverrideMistake { finding: Finding { message, span }, overrides })
+    Some(OverrideMistake { finding: Diagnostic { message, span }, overrides })
 }
 
 /// Returns the mistake of a text.
-fn finding(text: &str) -> Option<Finding> {
+fn finding(text: &str) -> Option<Diagnostic> {
     let module = match parse(text) {
         Ok(module) => module,
-        Err(Unparsed::Mistake(error)) => return Some(wording::parsing(&error)),
-        Err(Unparsed::Panic(finding)) => return Some(finding),
+        Err(ParseFailure::Mistake(error)) => return Some(wording::parsing(&error)),
+        Err(ParseFailure::Panic(finding)) => return Some(finding),
     };
     match *validate(&module, Capabilities::all()).err()? {
         Ok(error) => Some(wording::finding(&module, text, &error)),
-        Err(panic) => Some(Finding { message: naga_guard::said(&panic), span: Span::UNDEFINED }),
+        Err(panic) => Some(Diagnostic { message: naga_guard::said(&panic), span: Span::UNDEFINED }),
     }
 }
 
 /// Declarations of a module, and the declarations that each of them needs.
-struct NeedGraph<'t, 'a> {
+struct DependencyGraph<'t, 'a> {
     declarations: Vec<Declaration<'t, 'a>>,
     /// Declaration of each name.
     names: HashMap<&'a str, usize>,
@@ -69,7 +69,7 @@ struct NeedGraph<'t, 'a> {
     others: Vec<&'a str>,
 }
 
-impl<'t, 'a> NeedGraph<'t, 'a> {
+impl<'t, 'a> DependencyGraph<'t, 'a> {
     fn new(tokens: &'t [Token<'a>]) -> Self {
         let declarations = declarations(tokens);
         let names = declarations.iter().enumerate().map(|(at, declared)| (declared.name.text, at)).collect();
@@ -123,7 +123,7 @@ struct ConstantText {
 }
 
 impl ConstantText {
-    fn new(text: &str, graph: &NeedGraph<'_, '_>, entry: &str, known: &[KnownOverride]) -> Self {
+    fn new(text: &str, graph: &DependencyGraph<'_, '_>, entry: &str, known: &[OverrideValue]) -> Self {
         let needed = graph.reached(graph.others.iter().copied().chain([entry]));
         let mut made = Self { text: String::new(), replaced: Vec::new() };
         let mut copied = 0;
@@ -133,7 +133,7 @@ impl ConstantText {
                 (declared.end, String::new())
             } else if declared.keyword.text != "override" {
                 continue;
-            } else if let Some(KnownOverride { ty, given: Some(value), .. }) =
+            } else if let Some(OverrideValue { ty, given: Some(value), .. }) =
                 known.iter().find(|known| known.name == name)
             {
                 (declared.end, format!("const {name}: {ty} = {ty}({});", literal(ty, *value)))

@@ -9,13 +9,13 @@ use naga::{
 };
 
 use crate::interface::Override;
-use crate::naga_guard::{NagaPanic, guarded, said};
-use crate::override_mistake::KnownOverride;
+use crate::naga_guard::{NagaPanic, catch_naga_panic, said};
+use crate::override_mistake::OverrideValue;
 use crate::parser_words::of_constant;
 use crate::{Error, Result, types};
 
 /// Maximum number of invocations along an axis that naga's validator accepts.
-const MOST_ALONG_AN_AXIS: u32 = 0x4000;
+const MAX_ALONG_AN_AXIS: u32 = 0x4000;
 
 /// Name of the override that [`Overrides::evaluate`] adds. No shader can declare it, because it contains a space.
 const RESULT: &str = "the result";
@@ -33,7 +33,7 @@ pub(crate) fn declared(module: &naga::Module) -> Vec<Override> {
 }
 
 /// Reason why naga did not apply overrides.
-enum Unapplied {
+enum OverrideFailure {
     Mistake(Box<PipelineConstantError>),
     Panic(NagaPanic),
 }
@@ -59,32 +59,31 @@ impl<'a> Overrides<'a> {
         Ok(overrides)
     }
 
-    /// Returns a module with only this entry point, in which expressions of overrides are replaced by constants; `None`
-    /// for a mistake that [`override_mistake`](crate::override_mistake) describes.
+    /// Returns a module with only this entry point, in which expressions of overrides are replaced by constants. The
+    /// inner error is naga's reason, whose place [`override_mistake`](crate::override_mistake) finds.
     ///
     /// # Errors
     /// [`Error::Override`] for a used override without a value, and [`Error::Workgroup`].
     pub(crate) fn applied(&self, info: &ModuleInfo) -> Result<Result<(naga::Module, ModuleInfo), String>> {
         let stage = Some((ShaderStage::Compute, self.kernel));
         let apply = |module: &naga::Module| {
-            guarded(|| process_overrides(module, info, stage, &self.given).map_err(Box::new))
-                .map_err(Unapplied::Panic)?
+            catch_naga_panic(|| process_overrides(module, info, stage, &self.given).map_err(Box::new))
+                .map_err(OverrideFailure::Panic)?
                 .map(|(module, info)| (module.into_owned(), info.into_owned()))
-                .map_err(Unapplied::Mistake)
+                .map_err(OverrideFailure::Mistake)
         };
         let applied = if self.module.overrides.is_empty() {
             apply(self.module)
         } else {
             let mut module = self.module.clone();
             name_lengths(&mut module);
-            // If naga replaces a member of an array or of a matrix by a vector, it evaluates the vector twice; this is
-            // an error only in a module with divided statements.
+            // In a divided module, naga may evaluate a vector twice, and then refuse it. The undivided one is tried then.
             apply(&divided(&module)).or_else(|_| apply(&module))
         };
         match applied {
             Ok(applied) => Ok(Ok(applied)),
             Err(error) => {
-                if let Unapplied::Mistake(mistake) = &error
+                if let OverrideFailure::Mistake(mistake) = &error
                     && let PipelineConstantError::MissingValue(name) = &**mistake
                 {
                     let declared = &self.module.overrides[self.find(name)?];
@@ -93,22 +92,22 @@ impl<'a> Overrides<'a> {
                 let sizes = self.module.entry_points.iter().find(|entry| entry.name == self.kernel);
                 sizes.map_or(Ok(()), |entry| self.check_workgroup(entry, info))?;
                 Ok(Err(match error {
-                    Unapplied::Mistake(error) => {
+                    OverrideFailure::Mistake(error) => {
                         let said = error.to_string();
                         of_constant(&said).unwrap_or(said)
                     }
-                    Unapplied::Panic(panic) => said(&panic),
+                    OverrideFailure::Panic(panic) => said(&panic),
                 }))
             }
         }
     }
 
     /// Returns each override that has a name, with its value.
-    pub(crate) fn known(&self) -> Vec<KnownOverride> {
+    pub(crate) fn known(&self) -> Vec<OverrideValue> {
         let named = |(handle, declared): (Handle<naga::Override>, &naga::Override)| {
             let given = self.given.get(&key(declared)).copied();
             let ty = types::text(self.module, declared.ty);
-            Some(KnownOverride { name: declared.name.clone()?, ty, given, value: self.value(handle) })
+            Some(OverrideValue { name: declared.name.clone()?, ty, given, value: self.value(handle) })
         };
         self.module.overrides.iter().filter_map(named).collect()
     }
@@ -127,8 +126,8 @@ impl<'a> Overrides<'a> {
             }
             found[axis] = size as u32;
         }
-        if found.iter().any(|&size| size > MOST_ALONG_AN_AXIS) {
-            return Err(Error::WorkgroupTooLarge { kernel: kernel(), found, limit: MOST_ALONG_AN_AXIS });
+        if found.iter().any(|&size| size > MAX_ALONG_AN_AXIS) {
+            return Err(Error::WorkgroupTooLarge { kernel: kernel(), found, limit: MAX_ALONG_AN_AXIS });
         }
         Ok(())
     }
@@ -225,7 +224,7 @@ impl<'a> Overrides<'a> {
             incoming_ray_payload: None,
         });
         let nothing_known = ModuleInfo::default(); // naga returns it only without overrides; here there is one
-        let applied = guarded(|| process_overrides(&module, &nothing_known, None, &self.given).ok());
+        let applied = catch_naga_panic(|| process_overrides(&module, &nothing_known, None, &self.given).ok());
         let (applied, _) = applied.ok()??;
         let (_, result) =
             applied.overrides.iter().find(|(_, known)| known.name.as_deref() == Some(RESULT))?;
@@ -285,10 +284,9 @@ fn number(literal: Literal) -> f64 {
 
 /// Returns the module in a form that naga evaluates correctly.
 ///
-/// naga 30 replaces expressions that overrides make constant. For a statement that evaluates several expressions, it
-/// keeps the first and the last of the range. If one of these was replaced, it is elsewhere in the list, so the
-/// statement then evaluates nothing or other expressions. In the returned module, each statement evaluates a single
-/// expression.
+/// A statement stores the two ends of the range of expressions that it evaluates. naga 30 moves expressions that
+/// overrides make constant; if an end is moved, the range is wrong. In the returned module, each statement evaluates a
+/// single expression.
 fn divided(module: &naga::Module) -> naga::Module {
     let mut module = module.clone();
     let functions = module.functions.iter_mut().map(|(_, function)| function);

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use crate::messages::rewrite::Edit;
-use crate::splice::Spliced;
+use crate::splice::SplicedText;
 
 /// Name of the array with the number of elements, which such a kernel takes as its last argument.
 #[doc(hidden)]
@@ -14,7 +14,7 @@ const ELEMENTS: &str = "params.n";
 const PART_ELEMENTS: &str = "part_size()";
 
 /// Returns the text of a kernel that reads the smaller one of `params.n` and `part_count[0]` as its number of elements.
-pub(crate) fn of_part(whole: Spliced) -> Spliced {
+pub(crate) fn of_part(whole: SplicedText) -> SplicedText {
     let text = &whole.text;
     let is_name = |at: usize| text[at..].starts_with(|next: char| next.is_alphanumeric() || next == '_');
     let replaced = text.match_indices(ELEMENTS).filter(|(at, _)| !is_name(at + ELEMENTS.len()));
@@ -27,7 +27,7 @@ pub(crate) fn of_part(whole: Spliced) -> Spliced {
     );
     let end = text.len();
     let edits: Vec<Edit> = replaced.chain([Edit { at: end..end, text: declared }]).collect();
-    Spliced::rewritten(&Arc::new(whole), &edits)
+    SplicedText::rewritten(&Arc::new(whole), &edits)
 }
 
 #[cfg(test)]

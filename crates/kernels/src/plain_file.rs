@@ -22,7 +22,7 @@ const NO_WAIT: i32 = if cfg!(any(target_arch = "mips", target_arch = "mips64", t
 };
 
 /// Maximum total size of a shader and the files that it uses, in bytes.
-pub const MOST_SHADER_BYTES: u64 = 16 << 20;
+pub const MAX_SHADER_BYTES: u64 = 16 << 20;
 
 /// Opens a regular file for reading. The call never waits for the other end of a pipe.
 ///

@@ -7,11 +7,11 @@ use naga::{AddressSpace, Binding as Binds, BuiltIn, GlobalVariable, Handle, Shad
 
 use crate::interface::{Access, Binding, Interface, Needs, Override, ParamField, Params};
 use crate::messages::instrument::MessageText;
-use crate::naga_guard::{self, Invalid, Unparsed, parse, validate};
-use crate::splice::{Origin, Spliced, UsedVariable};
-use crate::wording::Finding;
+use crate::naga_guard::{self, Invalid, ParseFailure, parse, validate};
+use crate::splice::{LocatedArgument, SourceLocation, SplicedText};
+use crate::wording::Diagnostic;
 use crate::{
-    BackEnd, Error, Excerpt, Messages, Result, ShaderSource, Warning, aliasing, alignment, continuing,
+    Error, Excerpt, Messages, Result, ShaderLanguage, ShaderSource, Warning, aliasing, alignment, continuing,
     directives, entry_points, folds, grammar, immediate_block, inlined, nesting, override_mistake, overrides,
     spirv, stack, types, uniformity, variables, wording,
 };
@@ -22,7 +22,7 @@ use crate::{
 /// [`Interface::needs`] lists the features that the module uses.
 #[derive(Debug)]
 pub struct Module {
-    source: Arc<Spliced>,
+    source: Arc<SplicedText>,
     naga: naga::Module,
     info: ModuleInfo,
     needs: Needs,
@@ -39,17 +39,17 @@ struct ModuleMessages {
     /// The module without the code that writes messages.
     typed: naga::Module,
     /// Text of `typed`.
-    typed_source: Arc<Spliced>,
+    without_messages_source: Arc<SplicedText>,
 }
 
-/// Places of the bytes of a module's text in its files. A clone is cheap.
+/// SourceMap of the bytes of a module's text in its files. A clone is cheap.
 #[derive(Clone, Debug)]
-pub struct Places(Arc<Spliced>);
+pub struct SourceMap(Arc<SplicedText>);
 
-impl Places {
+impl SourceMap {
     /// Returns the place of a byte of [`Module::text`]: its file or label, its line and column from 1, and the line.
     pub fn place(&self, byte: usize) -> (&str, usize, usize, &str) {
-        let Origin { label, line, column, text } = self.0.origin(byte);
+        let SourceLocation { label, line, column, text } = self.0.origin(byte);
         (label, line, column, text)
     }
 }
@@ -67,10 +67,10 @@ impl Module {
             .map_err(|error| Error::NoThread { module, reason: error.to_string() })?
     }
 
-    fn of_text(mut source: Spliced) -> Result<Self> {
+    fn of_text(mut source: SplicedText) -> Result<Self> {
         let names_subgroups = directives::remove_subgroups(&mut source.text);
         let source = Arc::new(source);
-        if let Some(finding) = nesting::too_deep(&source.text) {
+        if let Some(finding) = nesting::over_limit(&source.text) {
             return Err(located(&source, finding));
         }
         let mut module = match MessageText::read(&source).map_err(|finding| located(&source, finding))? {
@@ -88,20 +88,22 @@ impl Module {
         {
             let message = "operations of subgroups need `enable subgroups;` at the beginning of the text";
             let span = naga::Span::new(first.at as u32, first.end() as u32);
-            findings.push(wording::Finding { message: message.into(), span });
+            findings.push(wording::Diagnostic { message: message.into(), span });
         }
         module.warnings = findings.into_iter().map(|finding| warning(&source, finding)).collect();
-        let (typed, typed_source) = module.typed();
-        let aliased: Vec<Warning> =
-            aliasing::findings(typed).into_iter().map(|finding| warning(typed_source, finding)).collect();
+        let (typed, without_messages_source) = module.typed();
+        let aliased: Vec<Warning> = aliasing::findings(typed)
+            .into_iter()
+            .map(|finding| warning(without_messages_source, finding))
+            .collect();
         module.warnings.extend(aliased);
         Ok(module)
     }
 
     /// Returns the module without the code that writes messages, and its text.
-    fn typed(&self) -> (&naga::Module, &Spliced) {
+    fn typed(&self) -> (&naga::Module, &SplicedText) {
         match &self.messages {
-            Some(known) => (&known.typed, &known.typed_source),
+            Some(known) => (&known.typed, &known.without_messages_source),
             None => (&self.naga, &self.source),
         }
     }
@@ -119,7 +121,7 @@ impl Module {
     fn with_messages(text: &MessageText) -> Result<Self> {
         let source = text.typed();
         let typed = translated(&source)?;
-        // If no variable can have the type, the mistake is in the value, not in the variable that replaces it.
+        // Before the validation, which would report a value of an unsupported type at the variable that replaces it.
         let sites = text.sites(&typed).map_err(|finding| located(text.written(), finding))?;
         let info = validated(&source, &typed)?;
         let needs = needs(&typed);
@@ -128,8 +130,9 @@ impl Module {
         let buffer =
             naga.global_variables.iter().find(|(_, known)| known.name.as_ref() == Some(&written.buffer));
         let (buffer, _) = buffer.expect("bug: the text declares the message buffer");
-        let typed_source = source;
-        let messages = Some(ModuleMessages { messages: written.messages, buffer, typed, typed_source });
+        let without_messages_source = source;
+        let messages =
+            Some(ModuleMessages { messages: written.messages, buffer, typed, without_messages_source });
         Ok(Self { source: written.source, naga, info, needs, messages, warnings: Vec::new() })
     }
 
@@ -260,14 +263,14 @@ impl Module {
     }
 
     /// Returns the error for the first place that a back end translates wrongly or not at all, and that
-    /// [`fit`](crate::fit) does not rewrite.
-    pub fn mistake_on(&self, back_end: BackEnd) -> Option<Error> {
-        let finding = match back_end {
-            BackEnd::Spirv => spirv::mistake(&self.naga, &self.info),
+    /// [`legalize`](crate::legalize) does not rewrite.
+    pub fn translation_error(&self, shader_language: ShaderLanguage) -> Option<Error> {
+        let finding = match shader_language {
+            ShaderLanguage::Spirv => spirv::mistake(&self.naga, &self.info),
             _ => None,
         };
-        // In these languages, functions take a copy of a pointer's target, and write the copy back.
-        if matches!(back_end, BackEnd::Glsl | BackEnd::Hlsl) {
+        // In these languages, functions copy a pointer's target and write the copy back, so aliases differ.
+        if matches!(shader_language, ShaderLanguage::Glsl | ShaderLanguage::Hlsl) {
             let (typed, source) = self.typed();
             if let Some(aliased) = aliasing::findings(typed).into_iter().next() {
                 return Some(located(source, aliased));
@@ -277,7 +280,11 @@ impl Module {
         let memory = || variables::too_large(&self.naga, &self.info);
         let calls = || inlined::too_many_calls(&self.naga);
         let finding = finding.or_else(|| {
-            if back_end == BackEnd::Wgsl { None } else { frexp().or_else(memory).or_else(calls) }
+            if shader_language == ShaderLanguage::Wgsl {
+                None
+            } else {
+                frexp().or_else(memory).or_else(calls)
+            }
         });
         finding.map(|finding| located(&self.source, finding))
     }
@@ -303,8 +310,8 @@ impl Module {
     }
 
     /// Returns the places of the module's text.
-    pub fn places(&self) -> Places {
-        Places(self.source.clone())
+    pub fn places(&self) -> SourceMap {
+        SourceMap(self.source.clone())
     }
 
     fn entry_index(&self, entry: &str) -> Result<usize> {
@@ -465,10 +472,10 @@ impl Entry {
                 variable.binding = None;
             }
         }
-        if immediate_block::bytes(&module).is_some_and(|bytes| bytes > immediate_block::MOST_BYTES) {
+        if immediate_block::bytes(&module).is_some_and(|bytes| bytes > immediate_block::MAX_BYTES) {
             let what = format!(
                 "the values of a launch have more than {} bytes, so they are no immediates",
-                immediate_block::MOST_BYTES
+                immediate_block::MAX_BYTES
             );
             return Err(unsupported(what));
         }
@@ -503,7 +510,7 @@ fn access_of(used: GlobalUse) -> Option<Access> {
 }
 
 /// Parses and validates a text.
-fn parsed(source: &Spliced) -> Result<(naga::Module, ModuleInfo)> {
+fn parsed(source: &SplicedText) -> Result<(naga::Module, ModuleInfo)> {
     let naga = translated(source)?;
     let info = validated(source, &naga)?;
     if let Some(finding) =
@@ -515,17 +522,17 @@ fn parsed(source: &Spliced) -> Result<(naga::Module, ModuleInfo)> {
 }
 
 /// Returns naga's form of a text, in which a `var<immediate>` is a uniform block.
-fn translated(source: &Spliced) -> Result<naga::Module> {
+fn translated(source: &SplicedText) -> Result<naga::Module> {
     let mut naga = parse(&source.text).map_err(|error| match error {
-        Unparsed::Mistake(error) => unparsed(source, &error),
-        Unparsed::Panic(finding) => located(source, finding),
+        ParseFailure::Mistake(error) => unparsed(source, &error),
+        ParseFailure::Panic(finding) => located(source, finding),
     })?;
     if let Some(finding) = alignment::misplaced(&naga, &source.text) {
         return Err(located(source, finding));
     }
     if let Some(bytes) = immediate_block::bytes(&naga) {
-        // A second such variable in an entry point would be reported as a binding conflict.
-        if bytes <= immediate_block::MOST_BYTES {
+        // After `adopt`, two such variables would be reported as a binding conflict.
+        if bytes <= immediate_block::MAX_BYTES {
             validated(source, &naga)?;
         }
         immediate_block::adopt(&mut naga);
@@ -533,7 +540,7 @@ fn translated(source: &Spliced) -> Result<naga::Module> {
     Ok(naga)
 }
 
-fn validated(source: &Spliced, naga: &naga::Module) -> Result<ModuleInfo> {
+fn validated(source: &SplicedText, naga: &naga::Module) -> Result<ModuleInfo> {
     validate(naga, Capabilities::all()).map_err(|error| invalid(source, naga, &error))
 }
 
@@ -561,42 +568,42 @@ fn needs(module: &naga::Module) -> Needs {
     }
 }
 
-fn invalid(source: &Spliced, module: &naga::Module, error: &Invalid) -> Error {
+fn invalid(source: &SplicedText, module: &naga::Module, error: &Invalid) -> Error {
     located(
         source,
         match error {
             Ok(error) => wording::finding(module, &source.text, error),
-            Err(panic) => Finding { message: naga_guard::said(panic), span: naga::Span::UNDEFINED },
+            Err(panic) => Diagnostic { message: naga_guard::said(panic), span: naga::Span::UNDEFINED },
         },
     )
 }
 
 // If a file ends too early, the parser reports the mistake at the beginning of the next file.
-fn unparsed(source: &Spliced, error: &naga::front::wgsl::ParseError) -> Error {
+fn unparsed(source: &SplicedText, error: &naga::front::wgsl::ParseError) -> Error {
     let mut finding = wording::parsing(error);
     if finding.message == wording::NESTED {
         finding.span = nesting::deepest(&source.text);
-        finding.message += &format!(": {}", nesting::NAME_PARTS);
+        finding.message += &format!(": {}", nesting::NESTING_ADVICE);
     }
     if finding.message.starts_with(wording::DIRECTIVE) {
         finding.message += &format!(": move this line to the beginning of `{}`", source.label());
     }
     let at = finding.span.to_range().map_or(0, |range| range.start);
     for (start, text) in source.parts().take_while(|(start, text)| start + text.len() <= at) {
-        if let Err(Unparsed::Mistake(error)) = parse(text)
-            && let Finding { message, span } = wording::parsing(&error)
+        if let Err(ParseFailure::Mistake(error)) = parse(text)
+            && let Diagnostic { message, span } = wording::parsing(&error)
             && let Some(range) = span.to_range()
             && range.start >= text.trim_end().len()
         {
             let last = (start + text.trim_end().len()) as u32;
-            return located(source, Finding { message, span: naga::Span::new(last, last + 1) });
+            return located(source, Diagnostic { message, span: naga::Span::new(last, last + 1) });
         }
     }
     located(source, finding)
 }
 
-fn located(source: &Spliced, finding: Finding) -> Error {
-    let Finding { message, span } = finding;
+fn located(source: &SplicedText, finding: Diagnostic) -> Error {
+    let Diagnostic { message, span } = finding;
     let range = span.is_defined().then(|| span.to_range()).flatten().unwrap_or(0..1);
     match source.used_variable(range.start) {
         Some(used) => of_variable(used, &message),
@@ -604,7 +611,7 @@ fn located(source: &Spliced, finding: Finding) -> Error {
     }
 }
 
-fn warning(source: &Spliced, finding: wording::Finding) -> Warning {
+fn warning(source: &SplicedText, finding: wording::Diagnostic) -> Warning {
     match located(source, finding) {
         Error::Wgsl { label, line, column, message, excerpt } => {
             Warning { label, line, column, message, excerpt }
@@ -613,14 +620,18 @@ fn warning(source: &Spliced, finding: wording::Finding) -> Warning {
     }
 }
 
-fn at_origin(&Origin { label, line, column, text }: &Origin<'_>, message: String, length: usize) -> Error {
+fn at_origin(
+    &SourceLocation { label, line, column, text }: &SourceLocation<'_>,
+    message: String,
+    length: usize,
+) -> Error {
     let excerpt = Excerpt { text: text.into(), column, length };
     Error::Wgsl { label: label.into(), line, column, message, excerpt }
 }
 
 /// Returns the error for a mistake in a snippet for a variable, at the line that names the variable.
-fn of_variable(used: UsedVariable<'_>, message: &str) -> Error {
-    let UsedVariable { snippet, name, origin } = used;
+fn of_variable(used: LocatedArgument<'_>, message: &str) -> Error {
+    let LocatedArgument { snippet, name, origin } = used;
     let message = if message.ends_with(&format!("identifier: `{name}`")) {
         format!("the shader has no variable `{name}`, which the snippet `{snippet}` takes")
     } else {

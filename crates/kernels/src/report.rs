@@ -15,11 +15,11 @@ use std::time::{Duration, Instant};
 pub use log::Level;
 
 /// Maximum number of messages that wait for the logger. Further ones are counted and dropped.
-const MOST_MESSAGES: usize = 10_000;
+const MAX_MESSAGES: usize = 10_000;
 
 /// Place of a message in the source of this library.
 #[derive(Clone, Copy, Debug)]
-pub struct ReportPlace {
+pub struct LogLocation {
     pub module: &'static str,
     pub file: &'static str,
     pub line: u32,
@@ -27,7 +27,7 @@ pub struct ReportPlace {
 
 struct Message {
     level: Level,
-    origin: ReportPlace,
+    origin: LogLocation,
     text: String,
 }
 
@@ -84,7 +84,7 @@ static SCHEDULE: OnceLock<fn()> = OnceLock::new();
 
 thread_local! {
     /// `true` on the thread that passes messages on.
-    static PASSES_ON: std::cell::Cell<bool> = const { std::cell::Cell::new(false) };
+    static IS_LOG_THREAD: std::cell::Cell<bool> = const { std::cell::Cell::new(false) };
 }
 
 /// Passes a message to the logger: `report!(Error, "queue `{label}` failed")`.
@@ -103,7 +103,7 @@ macro_rules! call_with_place {
     ($function:ident, $level:ident, $($text:tt)+) => {
         $crate::report::$function(
             $crate::report::Level::$level,
-            $crate::report::ReportPlace { module: module_path!(), file: file!(), line: line!() },
+            $crate::report::LogLocation { module: module_path!(), file: file!(), line: line!() },
             format_args!($($text)+),
         )
     };
@@ -120,13 +120,13 @@ macro_rules! log_here {
 }
 
 /// Appends a message for the logger. It runs no user code, so it may be called under any lock.
-pub fn report(level: Level, origin: ReportPlace, text: fmt::Arguments<'_>) {
+pub fn report(level: Level, origin: LogLocation, text: fmt::Arguments<'_>) {
     if level > log::STATIC_MAX_LEVEL || level > log::max_level() {
         return;
     }
     let message = Message { level, origin, text: text.to_string() };
     let mut waiting = Log::of_this_process().waiting();
-    if waiting.messages.len() < MOST_MESSAGES {
+    if waiting.messages.len() < MAX_MESSAGES {
         waiting.messages.push_back(message);
     } else {
         waiting.left_out += 1;
@@ -137,7 +137,7 @@ pub fn report(level: Level, origin: ReportPlace, text: fmt::Arguments<'_>) {
 }
 
 /// Logs on this thread. The caller must not hold a lock.
-pub fn log_here(level: Level, origin: ReportPlace, text: fmt::Arguments<'_>) {
+pub fn log_here(level: Level, origin: LogLocation, text: fmt::Arguments<'_>) {
     if level > log::STATIC_MAX_LEVEL || level > log::max_level() {
         return;
     }
@@ -150,7 +150,7 @@ pub fn log_here(level: Level, origin: ReportPlace, text: fmt::Arguments<'_>) {
 /// Waits until the logger has received the messages so far, at most for `limit`; returns `false` if it has not. The
 /// limit is needed because the logger may wait for this very thread.
 pub fn settle(limit: Duration) -> bool {
-    if PASSES_ON.try_with(std::cell::Cell::get).unwrap_or(true) {
+    if IS_LOG_THREAD.try_with(std::cell::Cell::get).unwrap_or(true) {
         return false;
     }
     let start = Instant::now();
@@ -189,7 +189,7 @@ pub fn pass_on() {
             guarded(|| log_here(level, origin, format_args!("{text}")));
         }
         if left_out > 0 {
-            let origin = ReportPlace { module: module_path!(), file: file!(), line: line!() };
+            let origin = LogLocation { module: module_path!(), file: file!(), line: line!() };
             let text = format_args!("{left_out} messages are left out: the logger was too slow");
             guarded(|| log_here(Level::Warn, origin, text));
         }
@@ -207,7 +207,7 @@ fn start() -> bool {
         return SCHEDULE.get().map(|schedule| schedule()).is_some();
     }
     let run = || {
-        PASSES_ON.set(true);
+        IS_LOG_THREAD.set(true);
         pass_on();
     };
     std::thread::Builder::new().name("fencepost log".into()).spawn(run).is_ok()

@@ -1,22 +1,22 @@
 //! Repairs the ends of functions that return a value.
 //!
-//! naga 30 adds a `return` without a value at the end of each block that may not return, even after a loop that can
+//! naga 30 adds a `return` without a value at the end of each block that might end without one, even after a loop that can
 //! only be left by `return`, and then refuses it. On the other hand, it accepts a function whose end is reached by a
 //! `break` out of a `switch`.
 
 use naga::{Block, Expression, Function, Handle, Module, Span, Statement, SwitchCase};
 
-use crate::function_copy::each_function;
+use crate::visit::for_each_function;
 
 /// Gives a value to `return` statements that naga has added in unreachable places. Adds a `return` without a value at
 /// the reachable end of a function, so that the validator refuses it.
 pub(crate) fn complete(module: &mut Module) {
-    each_function(module, 0, |_, function| complete_function(function));
+    for_each_function(module, 0, |_, function| complete_function(function));
 }
 
 fn complete_function(function: &mut Function) {
     let Some(result) = &function.result else { return };
-    if ways(&function.body).next {
+    if exits(&function.body).next {
         function.body.push(Statement::Return { value: None }, Span::UNDEFINED);
         return;
     }
@@ -28,7 +28,7 @@ fn complete_function(function: &mut Function) {
 
 /// Ways in which a block ends.
 #[derive(Clone, Copy, Default)]
-struct Ways {
+struct Exits {
     /// `true` if the statement after the block may run.
     next: bool,
     /// `true` if a `break` may leave the loop or `switch` around the block.
@@ -36,36 +36,36 @@ struct Ways {
 }
 
 /// Returns the ways in which a block ends. Conditions may have any value.
-fn ways(block: &Block) -> Ways {
-    let mut all = Ways { next: true, leaves: false };
+fn exits(block: &Block) -> Exits {
+    let mut all = Exits { next: true, leaves: false };
     for statement in block {
-        let ways = ways_of(statement);
-        all.leaves |= ways.leaves;
-        if !ways.next {
-            return Ways { next: false, ..all };
+        let exits = statement_exits(statement);
+        all.leaves |= exits.leaves;
+        if !exits.next {
+            return Exits { next: false, ..all };
         }
     }
     all
 }
 
-fn ways_of(statement: &Statement) -> Ways {
+fn statement_exits(statement: &Statement) -> Exits {
     match statement {
-        Statement::Return { .. } | Statement::Kill | Statement::Continue => Ways::default(),
-        Statement::Break => Ways { next: false, leaves: true },
-        Statement::Block(block) => ways(block),
+        Statement::Return { .. } | Statement::Kill | Statement::Continue => Exits::default(),
+        Statement::Break => Exits { next: false, leaves: true },
+        Statement::Block(block) => exits(block),
         Statement::If { accept, reject, .. } => {
-            let [accept, reject] = [ways(accept), ways(reject)];
-            Ways { next: accept.next || reject.next, leaves: accept.leaves || reject.leaves }
+            let [accept, reject] = [exits(accept), exits(reject)];
+            Exits { next: accept.next || reject.next, leaves: accept.leaves || reject.leaves }
         }
         Statement::Switch { cases, .. } => {
-            let falls = |case: &SwitchCase| !case.fall_through && ways(&case.body).next;
-            let next = cases.iter().any(|case| falls(case) || ways(&case.body).leaves);
-            Ways { next, leaves: false }
+            let falls = |case: &SwitchCase| !case.fall_through && exits(&case.body).next;
+            let next = cases.iter().any(|case| falls(case) || exits(&case.body).leaves);
+            Exits { next, leaves: false }
         }
         Statement::Loop { body, break_if, .. } => {
-            Ways { next: break_if.is_some() || ways(body).leaves, leaves: false }
+            Exits { next: break_if.is_some() || exits(body).leaves, leaves: false }
         }
-        _ => Ways { next: true, leaves: false },
+        _ => Exits { next: true, leaves: false },
     }
 }
 
@@ -104,7 +104,7 @@ fn give_values(block: &mut Block, zero: Handle<Expression>) {
             Statement::Loop { body, .. } => give_values(body, zero),
             _ => {}
         }
-        is_reached &= ways_of(statement).next;
+        is_reached &= statement_exits(statement).next;
     }
 }
 

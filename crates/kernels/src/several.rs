@@ -2,7 +2,7 @@
 
 use crate::check::{is_declared, plan_of};
 use crate::{
-    ArgField, ArgKind, ArgumentSlot, Error, Interface, Plan, Result, check_argument, check_complete,
+    ArgField, ArgKind, ArgumentSlot, ArgumentSlots, Error, Interface, Result, check_argument, check_complete,
 };
 use smallvec::SmallVec;
 
@@ -11,7 +11,7 @@ use smallvec::SmallVec;
 ///
 /// # Errors
 /// Fails as [`check`](crate::check) does. An argument that no entry point declares is [`Error::ExtraArgument`].
-pub fn check_each(interfaces: &[&Interface], fields: &[ArgField]) -> Result<Vec<Plan>> {
+pub fn check_each(interfaces: &[&Interface], fields: &[ArgField]) -> Result<Vec<ArgumentSlots>> {
     for field in fields {
         check_declared(interfaces, field.name, field.kind)?;
     }
@@ -43,7 +43,7 @@ pub fn check_declared(interfaces: &[&Interface], name: &str, kind: ArgKind) -> R
     })
 }
 
-fn one_by_name(interface: &Interface, fields: &[ArgField], names: &[&str]) -> Result<Plan> {
+fn one_by_name(interface: &Interface, fields: &[ArgField], names: &[&str]) -> Result<ArgumentSlots> {
     let slot = |&ArgField { name, kind }: &ArgField| match is_declared(interface, name) {
         true => check_argument(interface, name, kind),
         false => Ok(ArgumentSlot::Undeclared),

@@ -8,8 +8,8 @@ use std::sync::Arc;
 
 use crate::part::of_part;
 use crate::plain_file;
-use crate::splice::{File, Spliced};
-use crate::use_lines::{self, SpliceUse};
+use crate::splice::{File, SplicedText};
+use crate::use_lines::{self, UseTarget};
 use crate::{DType, Error, HostKernel, Names, Result, Scalar, reference, reference_of};
 
 macro_rules! shaders {
@@ -156,7 +156,7 @@ impl ShaderSource {
     /// Creates a source from WGSL text. Messages use `label` as the file name; for an empty label they say `the text`.
     pub fn text(label: impl Into<String>, wgsl: impl Into<Cow<'static, str>>) -> Self {
         let label = label.into();
-        let text = without_mark(wgsl.into());
+        let text = without_bom(wgsl.into());
         let label = if label.is_empty() { "the text".into() } else { label };
         Self { label, text, builtin: false, element: None, head: "", files: Vec::new(), is_of_part: false }
     }
@@ -164,7 +164,7 @@ impl ShaderSource {
     /// Sets the label of a source that was made from a string.
     #[doc(hidden)]
     #[must_use]
-    pub fn or_labelled(mut self, label: &str) -> Self {
+    pub fn with_default_label(mut self, label: &str) -> Self {
         if self.label.is_empty() {
             self.label = if label.is_empty() { "the text".into() } else { label.into() };
         }
@@ -224,7 +224,7 @@ impl ShaderSource {
     pub fn with_file(mut self, path: impl Into<String>, wgsl: impl Into<Cow<'static, str>>) -> Self {
         let path = use_lines::plain(&path.into());
         self.files.retain(|(known, _)| *known != path);
-        self.files.push((path, without_mark(wgsl.into())));
+        self.files.push((path, without_bom(wgsl.into())));
         self
     }
 
@@ -251,19 +251,19 @@ impl ShaderSource {
     /// Reads files below `root`. Their paths are relative to `base`.
     fn read_below(root: &Path, base: &Path, path: &str) -> Result<Self> {
         let path = if cfg!(windows) { path.replace('\\', "/") } else { path.into() };
-        let mut left = plain_file::MOST_SHADER_BYTES;
+        let mut left = plain_file::MAX_SHADER_BYTES;
         let mut read = |path: &str| {
             let text = plain_file::text(&plain_file::inside(root, &base.join(path))?, left)?;
             left -= text.len() as u64;
             Ok(text)
         };
         let text = read(&path).map_err(|error| unreadable(String::new(), &path, &error))?;
-        Self::text(path, text).with_files(read)
+        Self::text(path, text).with_used_files(read)
     }
 
     /// Adds every file that the shader uses; `read` returns a file's text.
     #[doc(hidden)]
-    pub fn with_files(mut self, mut read: impl FnMut(&str) -> io::Result<String>) -> Result<Self> {
+    pub fn with_used_files(mut self, mut read: impl FnMut(&str) -> io::Result<String>) -> Result<Self> {
         let main = self.label.clone();
         let mut known: HashSet<String> = self.files.iter().map(|(path, _)| path.clone()).collect();
         known.insert(use_lines::plain(&main));
@@ -272,17 +272,17 @@ impl ShaderSource {
             for used in use_lines::uses(&label, &text) {
                 let (line, used) = used?;
                 let next = used.path(&main, &label);
-                let is_file = !matches!(used, SpliceUse::ForVariable { .. });
+                let is_file = !matches!(used, UseTarget::ForVariable { .. });
                 if !is_file || known.contains(&next) {
                     continue;
                 }
                 match (read(&next), &used) {
                     (Ok(text), _) => {
-                        self.files.push((next.clone(), without_mark(text.into())));
+                        self.files.push((next.clone(), without_bom(text.into())));
                         texts.extend(self.files.last().cloned());
                         known.insert(next);
                     }
-                    (Err(error), SpliceUse::Snippet(_)) if error.kind() == ErrorKind::NotFound => {
+                    (Err(error), UseTarget::Snippet(_)) if error.kind() == ErrorKind::NotFound => {
                         if used.built_in().is_none() {
                             return used.missing(&label, line, next, Names::default());
                         }
@@ -356,8 +356,8 @@ impl ShaderSource {
     }
 
     /// Appends everything that the text uses, and replaces the number of elements if it is in device memory.
-    pub(crate) fn splice(&self) -> Result<Spliced> {
-        let spliced = Spliced::new(&self.label, self.head, &self.text, &self.files)?;
+    pub(crate) fn splice(&self) -> Result<SplicedText> {
+        let spliced = SplicedText::new(&self.label, self.head, &self.text, &self.files)?;
         Ok(if self.is_of_part { of_part(spliced) } else { spliced })
     }
 }
@@ -367,7 +367,7 @@ fn unreadable(from: String, path: &str, error: &io::Error) -> Error {
 }
 
 // Some editors begin a file with a byte order mark, which WGSL does not allow.
-fn without_mark(text: Cow<'static, str>) -> Cow<'static, str> {
+fn without_bom(text: Cow<'static, str>) -> Cow<'static, str> {
     match text.strip_prefix('\u{feff}') {
         Some(rest) => rest.to_owned().into(),
         None => text,
@@ -529,7 +529,7 @@ mod tests {
             let found =
                 |path: &str| texts.iter().find(|(known, _)| *known == path).map(|(_, text)| (*text).into());
             let source = ShaderSource::text(label, text);
-            source.with_files(|path| found(path).ok_or_else(|| ErrorKind::NotFound.into()))
+            source.with_used_files(|path| found(path).ok_or_else(|| ErrorKind::NotFound.into()))
         };
         let round = [("a.wgsl", "//#use \"b.wgsl\""), ("b.wgsl", "//#use \"a.wgsl\"")];
         for label in ["a.wgsl", "./a.wgsl"] {

@@ -3,15 +3,15 @@
 use naga::valid::{FunctionInfo, ModuleInfo};
 use naga::{Expression, Function, MathFunction, Module, Scalar, Statement};
 
-use crate::wording::{self, Finding};
+use crate::wording::{self, Diagnostic};
 
 /// Returns the first such place of a module.
-pub(crate) fn mistake(module: &Module, info: &ModuleInfo) -> Option<Finding> {
+pub(crate) fn mistake(module: &Module, info: &ModuleInfo) -> Option<Diagnostic> {
     searches(module, info).find_map(SpirvSearch::pointer_to_a_part)
 }
 
 /// Returns the first `frexp` of an `f16`: naga gives it a 16-bit exponent, which no driver language supports.
-pub(crate) fn exponent_of_16_bits(module: &Module, info: &ModuleInfo) -> Option<Finding> {
+pub(crate) fn exponent_of_16_bits(module: &Module, info: &ModuleInfo) -> Option<Diagnostic> {
     searches(module, info).find_map(SpirvSearch::exponent_of_16_bits)
 }
 
@@ -31,11 +31,11 @@ struct SpirvSearch<'a> {
 }
 
 impl SpirvSearch<'_> {
-    fn exponent_of_16_bits(self) -> Option<Finding> {
+    fn exponent_of_16_bits(self) -> Option<Diagnostic> {
         self.function.expressions.iter().find_map(|(handle, expression)| {
             let &Expression::Math { fun: MathFunction::Frexp, arg, .. } = expression else { return None };
             let of = self.info[arg].ty.inner_with(&self.module.types).scalar();
-            (of == Some(Scalar::F16)).then(|| Finding {
+            (of == Some(Scalar::F16)).then(|| Diagnostic {
                 message: "the device has no `frexp` of `f16`: use the one of `f32`, as in `frexp(f32(x))`"
                     .into(),
                 span: self.function.expressions.get_span(handle),
@@ -44,7 +44,7 @@ impl SpirvSearch<'_> {
     }
 
     /// Finds a call with a pointer to a member or an element: naga panics.
-    fn pointer_to_a_part(self) -> Option<Finding> {
+    fn pointer_to_a_part(self) -> Option<Diagnostic> {
         let is_part = |argument: &naga::Handle<Expression>| {
             let expression = &self.function.expressions[*argument];
             let ty = self.info[*argument].ty.inner_with(&self.module.types);
@@ -55,13 +55,14 @@ impl SpirvSearch<'_> {
             |s: &Statement| matches!(s, Statement::Call { arguments, .. } if arguments.iter().any(is_part));
         let message = "the device takes no pointer to a part of a variable as an argument: pass a pointer to the whole \
                        variable, or copy the part into a variable of its own";
-        wording::statement(&self.function.body, &is_it).map(|span| Finding { message: message.into(), span })
+        wording::statement(&self.function.body, &is_it)
+            .map(|span| Diagnostic { message: message.into(), span })
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use crate::{BackEnd, Module, ShaderSource};
+    use crate::{Module, ShaderLanguage, ShaderSource};
 
     fn said(body: &str) -> String {
         let text = format!(
@@ -73,7 +74,7 @@ fn f(p: ptr<function, u32>) {{ *p += 7u; }}
 }}"
         );
         let module = Module::parse(&ShaderSource::text("k", text)).unwrap();
-        module.mistake_on(BackEnd::Spirv).map_or_else(String::new, |error| error.to_string())
+        module.translation_error(ShaderLanguage::Spirv).map_or_else(String::new, |error| error.to_string())
     }
 
     #[test]

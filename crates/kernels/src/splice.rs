@@ -7,8 +7,8 @@ use std::borrow::Cow;
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use crate::messages::rewrite::{Edit, Rewritten, rewrite};
-use crate::use_lines::{SpliceUse, plain, uses};
+use crate::messages::rewrite::{Edit, EditMap, rewrite};
+use crate::use_lines::{UseTarget, plain, uses};
 use crate::{Error, Names, Result};
 
 /// Path and text of a file of the program. The path is relative to the same folder as the main file's path.
@@ -16,11 +16,11 @@ pub(crate) type File = (String, Cow<'static, str>);
 
 /// A text made of several files, with the origin of each line.
 #[derive(Clone, Debug)]
-pub(crate) struct Spliced {
+pub(crate) struct SplicedText {
     pub(crate) text: String,
     parts: Vec<Part>,
     /// Map to the original text, if this text was edited.
-    places: Option<Rewritten>,
+    places: Option<EditMap>,
 }
 
 #[derive(Clone, Debug)]
@@ -29,12 +29,12 @@ struct Part {
     /// Offset of the part in the whole text.
     start: usize,
     /// Variable named in the `//#use` line, if the part is a snippet for a variable.
-    variable: Option<VariableOfUse>,
+    variable: Option<SnippetArgument>,
 }
 
 /// Variable that is named for a snippet in a `//#use` line.
 #[derive(Clone, Debug)]
-struct VariableOfUse {
+struct SnippetArgument {
     snippet: String,
     name: String,
     /// Offset of the name in the whole text.
@@ -42,13 +42,13 @@ struct VariableOfUse {
 }
 
 /// Variable of a `//#use` line, and its place.
-pub(crate) struct UsedVariable<'a> {
+pub(crate) struct LocatedArgument<'a> {
     pub(crate) snippet: &'a str,
     pub(crate) name: &'a str,
-    pub(crate) origin: Origin<'a>,
+    pub(crate) origin: SourceLocation<'a>,
 }
 
-impl Spliced {
+impl SplicedText {
     /// Joins `head`, the text, and the files and built-in snippets that it uses, each once.
     ///
     /// # Errors
@@ -58,7 +58,7 @@ impl Spliced {
         let files = Files::new(label, text, files);
         // `true` for the path of a file in the chain that leads to the current line.
         let mut open = HashMap::from([(plain(label), true)]);
-        let mut chain = vec![SpliceStep::new(label.into(), text)];
+        let mut chain = vec![OpenFile::new(label.into(), text)];
         spliced.push(label, text, None);
         while let Some(step) = chain.last_mut() {
             let Some(used) = step.uses.next() else {
@@ -75,7 +75,7 @@ impl Spliced {
                     let variable = spliced.variable(&step.label, line, &used);
                     spliced.push(&next, &used.text(text), variable);
                     open.insert(next.clone(), true);
-                    chain.push(SpliceStep::new(next, text));
+                    chain.push(OpenFile::new(next, text));
                 }
             }
         }
@@ -90,7 +90,7 @@ impl Spliced {
     }
 
     /// Returns the place in its file of a byte of the whole text.
-    pub(crate) fn origin(&self, byte: usize) -> Origin<'_> {
+    pub(crate) fn origin(&self, byte: usize) -> SourceLocation<'_> {
         if let Some(places) = &self.places {
             return places.origin(byte);
         }
@@ -99,17 +99,17 @@ impl Spliced {
         let line_start = self.text[..byte].rfind('\n').map_or(self.parts[0].start, |at| at + 1);
         let line = self.text[part.start..byte.max(part.start)].matches('\n').count() + 1;
         let text = self.text[line_start..].lines().next().unwrap_or_default();
-        Origin { label: &part.label, line, column: byte.saturating_sub(line_start) + 1, text }
+        SourceLocation { label: &part.label, line, column: byte.saturating_sub(line_start) + 1, text }
     }
 
     /// Returns the variable of the `//#use` line to which a byte of the whole text belongs, if the line names a snippet
     /// for a variable.
-    pub(crate) fn used_variable(&self, byte: usize) -> Option<UsedVariable<'_>> {
+    pub(crate) fn used_variable(&self, byte: usize) -> Option<LocatedArgument<'_>> {
         if let Some(places) = &self.places {
             return places.written.used_variable(places.written_byte(byte));
         }
-        let VariableOfUse { snippet, name, at } = self.part(byte).variable.as_ref()?;
-        Some(UsedVariable { snippet, name, origin: self.origin(*at) })
+        let SnippetArgument { snippet, name, at } = self.part(byte).variable.as_ref()?;
+        Some(LocatedArgument { snippet, name, origin: self.origin(*at) })
     }
 
     /// Returns the part that contains a byte of the whole text.
@@ -118,15 +118,15 @@ impl Spliced {
     }
 
     /// Returns the variable that a line of the part `label` names, if it names one.
-    fn variable(&self, label: &str, line: usize, used: &SpliceUse<'_>) -> Option<VariableOfUse> {
-        let SpliceUse::ForVariable { snippet, variable } = used else { return None };
+    fn variable(&self, label: &str, line: usize, used: &UseTarget<'_>) -> Option<SnippetArgument> {
+        let UseTarget::ForVariable { snippet, variable } = used else { return None };
         let start = self.parts.iter().find(|part| part.label == label)?.start;
         let mut lines = self.text[start..].split_inclusive('\n');
         let before: usize = lines.by_ref().take(line - 1).map(str::len).sum();
         let line = lines.next()?;
         let bracket = line.find('(')? + 1;
         let at = start + before + bracket + line[bracket..].find(variable)?;
-        Some(VariableOfUse { snippet: (*snippet).into(), name: (*variable).into(), at })
+        Some(SnippetArgument { snippet: (*snippet).into(), name: (*variable).into(), at })
     }
 
     /// Returns the main file's label.
@@ -140,7 +140,7 @@ impl Spliced {
         self.parts.iter().zip(ends).map(|(part, end)| (part.start, &self.text[part.start..end]))
     }
 
-    fn push(&mut self, label: &str, text: &str, variable: Option<VariableOfUse>) {
+    fn push(&mut self, label: &str, text: &str, variable: Option<SnippetArgument>) {
         if !self.parts.is_empty() && !self.text.ends_with('\n') {
             self.text.push('\n');
         }
@@ -150,12 +150,12 @@ impl Spliced {
 }
 
 /// A file in the chain that leads to the current line, and its unread lines.
-struct SpliceStep<'a> {
+struct OpenFile<'a> {
     label: String,
-    uses: std::vec::IntoIter<Result<(usize, SpliceUse<'a>)>>,
+    uses: std::vec::IntoIter<Result<(usize, UseTarget<'a>)>>,
 }
 
-impl<'a> SpliceStep<'a> {
+impl<'a> OpenFile<'a> {
     fn new(label: String, text: &'a str) -> Self {
         let uses = uses(&label, text).collect::<Vec<_>>().into_iter();
         Self { label, uses }
@@ -163,7 +163,7 @@ impl<'a> SpliceStep<'a> {
 }
 
 /// Returns the error for a line of the last file in `chain` that uses `next`, which is in the chain too.
-fn cycle(chain: &[SpliceStep<'_>], line: usize, next: String) -> Error {
+fn cycle(chain: &[OpenFile<'_>], line: usize, next: String) -> Error {
     let label = chain.last().map(|step| step.label.clone()).unwrap_or_default();
     let first = chain.iter().position(|step| plain(&step.label) == next).unwrap_or_default();
     let files: Vec<_> = chain[first..].iter().map(|step| plain(&step.label)).chain([next]).collect();
@@ -182,7 +182,7 @@ fn shortened(mut names: Vec<String>) -> Vec<String> {
 
 /// A place in a file.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) struct Origin<'a> {
+pub(crate) struct SourceLocation<'a> {
     pub(crate) label: &'a str,
     /// Line, from 1.
     pub(crate) line: usize,
@@ -207,7 +207,7 @@ impl<'a> Files<'a> {
 
     /// Returns the path and the text of a line's target: a file of the program takes precedence over a built-in
     /// snippet.
-    fn find(&self, (label, line): (&str, usize), used: &SpliceUse<'_>) -> Result<(String, &'a str)> {
+    fn find(&self, (label, line): (&str, usize), used: &UseTarget<'_>) -> Result<(String, &'a str)> {
         let path = used.path(self.main, label);
         if let Some(text) = self.texts.get(&path) {
             return Ok((path, text));
@@ -225,9 +225,9 @@ impl<'a> Files<'a> {
 mod tests {
     use super::*;
 
-    fn spliced(text: &str, files: &[(&str, &'static str)]) -> Result<Spliced> {
+    fn spliced(text: &str, files: &[(&str, &'static str)]) -> Result<SplicedText> {
         let files: Vec<File> = files.iter().map(|(path, text)| ((*path).into(), (*text).into())).collect();
-        Spliced::new("a.wgsl", "", text, &files)
+        SplicedText::new("a.wgsl", "", text, &files)
     }
 
     fn refused(text: &str, files: &[(&str, &'static str)]) -> String {
@@ -239,7 +239,7 @@ mod tests {
         let spliced = spliced("//#use lcg\n//#use lcg\nconst a = 1;", &[]).unwrap();
         assert_eq!(spliced.text.matches("fn lcg(").count(), 1);
         let at = |what: &str| spliced.origin(spliced.text.find(what).unwrap());
-        assert_eq!(at("a = 1"), Origin { label: "a.wgsl", line: 3, column: 7, text: "const a = 1;" });
+        assert_eq!(at("a = 1"), SourceLocation { label: "a.wgsl", line: 3, column: 7, text: "const a = 1;" });
         assert_eq!((at("// lcg").label, at("// lcg").line), ("lcg (built-in)", 1));
     }
 
@@ -330,7 +330,7 @@ mod tests {
         assert_eq!(refused("//#use \"a.wgsl\"", &[]), "a.wgsl:1: files use each other: `a.wgsl`, `a.wgsl`");
         let back: [File; 1] = [("b.wgsl".into(), "\n//#use \"a.wgsl\"".into())];
         for label in ["a.wgsl", "./a.wgsl", "x/../a.wgsl"] {
-            let error = Spliced::new(label, "", "//#use \"b.wgsl\"", &back).unwrap_err().to_string();
+            let error = SplicedText::new(label, "", "//#use \"b.wgsl\"", &back).unwrap_err().to_string();
             assert_eq!(error, "b.wgsl:2: files use each other: `a.wgsl`, `b.wgsl`, `a.wgsl`", "{label}");
         }
     }
@@ -344,9 +344,10 @@ mod tests {
             };
             (1..=20_000).map(|i| (format!("{i}.wgsl"), text(i))).collect()
         };
-        let whole = Spliced::new("0.wgsl", "", "//#use \"1.wgsl\"", &files("const last = 1;")).unwrap();
+        let whole = SplicedText::new("0.wgsl", "", "//#use \"1.wgsl\"", &files("const last = 1;")).unwrap();
         assert!(whole.text.ends_with("\nconst last = 1;"));
-        let error = Spliced::new("0.wgsl", "", "//#use \"1.wgsl\"", &files("//#use \"0.wgsl\"")).unwrap_err();
+        let error =
+            SplicedText::new("0.wgsl", "", "//#use \"1.wgsl\"", &files("//#use \"0.wgsl\"")).unwrap_err();
         assert_eq!(
             error.to_string(),
             "20000.wgsl:1: files use each other: `0.wgsl`, `1.wgsl`, `2.wgsl`, `3.wgsl`, `4.wgsl`, `...`, `19997.wgsl`, \

@@ -5,19 +5,19 @@ use naga::{ArraySize, Handle, ScalarKind, Type, TypeInner};
 use crate::{Dim, Layout, Leaf, Scalar};
 
 /// Element of a buffer.
-pub(crate) struct ElementOf {
+pub(crate) struct BufferElement {
     pub(crate) ty: Handle<Type>,
     pub(crate) stride: u32,
     pub(crate) runtime_sized: bool,
 }
 
 /// Returns the element of a buffer of type `ty`; a buffer that is not an array is one element.
-pub(crate) fn element(module: &naga::Module, ty: Handle<Type>) -> ElementOf {
+pub(crate) fn element(module: &naga::Module, ty: Handle<Type>) -> BufferElement {
     match &module.types[ty].inner {
         TypeInner::Array { base, size, stride } => {
-            ElementOf { ty: *base, stride: *stride, runtime_sized: matches!(size, ArraySize::Dynamic) }
+            BufferElement { ty: *base, stride: *stride, runtime_sized: matches!(size, ArraySize::Dynamic) }
         }
-        inner => ElementOf {
+        inner => BufferElement {
             ty,
             stride: size(module, ty),
             runtime_sized: inner.is_dynamically_sized(&module.types),
@@ -30,8 +30,7 @@ pub(crate) fn size(module: &naga::Module, ty: Handle<Type>) -> u32 {
     module.types[ty].inner.size(module.to_ctx())
 }
 
-/// Returns the size in bytes of a variable whose length is a constant, or was an override. Such an array may be longer
-/// than naga can represent.
+/// Returns the size in bytes of a variable, which may exceed the `u32` in which naga counts.
 pub(crate) fn bytes(module: &naga::Module, ty: Handle<Type>) -> u64 {
     match module.types[ty].inner {
         TypeInner::Array { size, stride, .. } => match size.resolve(module.to_ctx()) {

@@ -12,13 +12,13 @@ use naga::{
 };
 
 use crate::reach::reached;
-use crate::wording::Finding;
+use crate::wording::Diagnostic;
 
-/// Maximum number of bytes of a quoted cause.
+/// Maximum number of characters of a quoted cause.
 const QUOTED: usize = 40;
 
-/// Number of inputs of a function with a bit each; the last bit also represents all others.
-const MOST_INPUTS: usize = 127;
+/// Number of bits for the inputs of a function. All inputs from the last bit on share it.
+const MAX_INPUTS: usize = 127;
 
 /// Dependence of a value, of the contents of a variable, or of the control flow on invocations and inputs.
 #[derive(Clone, Copy, Debug, Default)]
@@ -35,7 +35,7 @@ impl Dependence {
     }
 
     fn on_input(input: usize) -> Self {
-        Self { differs: None, inputs: 1 << input.min(MOST_INPUTS) }
+        Self { differs: None, inputs: 1 << input.min(MAX_INPUTS) }
     }
 
     fn and(self, other: Self) -> Self {
@@ -99,7 +99,7 @@ impl Exits {
 
 /// An operation that all invocations must reach together.
 #[derive(Clone)]
-struct Need {
+struct CollectiveOp {
     inputs: u128,
     /// Name of the operation.
     operation: &'static str,
@@ -110,7 +110,7 @@ struct Need {
 /// The properties of a function that its callers must know.
 #[derive(Default)]
 struct Summary {
-    needs: Vec<Need>,
+    needs: Vec<CollectiveOp>,
     result: Dependence,
     /// Contents of each pointer argument's target after the call.
     contents: Vec<Dependence>,
@@ -118,7 +118,7 @@ struct Summary {
 
 /// Returns the operations of an entry point that not all invocations may reach together. Operations of subgroups count if
 /// `subgroups` is `true`.
-pub(crate) fn findings(module: &Module, text: &str, entry: usize, subgroups: bool) -> Vec<Finding> {
+pub(crate) fn findings(module: &Module, text: &str, entry: usize, subgroups: bool) -> Vec<Diagnostic> {
     let mut findings = Vec::new();
     let reached = reached(module, &module.entry_points[entry].function);
     let mut summaries: Vec<Summary> = Vec::new();
@@ -135,15 +135,15 @@ pub(crate) fn findings(module: &Module, text: &str, entry: usize, subgroups: boo
 }
 
 /// An operation that only some invocations may reach.
-struct Diverging {
+struct Divergence {
     span: Span,
     operation: String,
     of_subgroup: bool,
     cause: Span,
 }
 
-impl Diverging {
-    fn finding(self, text: &str) -> Finding {
+impl Divergence {
+    fn finding(self, text: &str) -> Diagnostic {
         let group = if self.of_subgroup { "subgroup" } else { "workgroup" };
         let range = self.cause.is_defined().then(|| self.cause.to_range()).flatten();
         let cause = match range.and_then(|range| Some((range.start, text.get(range)?))) {
@@ -163,7 +163,7 @@ impl Diverging {
              condition or the loop, or make the condition the same for all",
             self.operation
         );
-        Finding { message, span: self.span }
+        Diagnostic { message, span: self.span }
     }
 }
 
@@ -177,7 +177,7 @@ struct Walk<'a> {
     /// Dependence of each evaluated expression.
     values: Vec<Dependence>,
     summary: Summary,
-    found: Vec<Diverging>,
+    found: Vec<Divergence>,
 }
 
 impl<'a> Walk<'a> {
@@ -194,7 +194,7 @@ impl<'a> Walk<'a> {
         Self { module, function, is_entry, summaries, subgroups, values, summary, found: Vec::new() }
     }
 
-    fn run(mut self, findings: &mut Vec<Diverging>) -> Summary {
+    fn run(mut self, findings: &mut Vec<Divergence>) -> Summary {
         for (handle, expression) in self.function.expressions.iter() {
             if let Expression::FunctionArgument(at) = *expression {
                 self.values[handle.index()] = self.argument(at as usize, handle);
@@ -336,7 +336,7 @@ impl<'a> Walk<'a> {
     }
 
     /// Records that all invocations must reach an operation together.
-    fn require(&mut self, dependence: Dependence, need: &Need, span: Span, called: Option<&str>) {
+    fn require(&mut self, dependence: Dependence, need: &CollectiveOp, span: Span, called: Option<&str>) {
         if need.of_subgroup && !self.subgroups {
             return;
         }
@@ -346,13 +346,13 @@ impl<'a> Walk<'a> {
                 None => format!("`{}`", need.operation),
             };
             if !self.found.iter().any(|found| found.span == span) {
-                self.found.push(Diverging { span, operation, of_subgroup: need.of_subgroup, cause });
+                self.found.push(Divergence { span, operation, of_subgroup: need.of_subgroup, cause });
             }
         } else if dependence.inputs != 0 {
             let known = &mut self.summary.needs;
             match known.iter_mut().find(|known| known.operation == need.operation) {
                 Some(known) => known.inputs |= dependence.inputs,
-                None => known.push(Need { inputs: dependence.inputs, ..need.clone() }),
+                None => known.push(CollectiveOp { inputs: dependence.inputs, ..need.clone() }),
             }
         }
     }
@@ -443,7 +443,7 @@ impl<'a> Walk<'a> {
 
     fn operation(&mut self, operation: &'static str, dependence: Dependence, span: Span) {
         let of_subgroup = operation.contains("subgroup");
-        self.require(dependence, &Need { inputs: 0, operation, of_subgroup }, span, None);
+        self.require(dependence, &CollectiveOp { inputs: 0, operation, of_subgroup }, span, None);
     }
 
     fn set_differing(&mut self, result: Option<Handle<Expression>>, span: Span) {
@@ -541,7 +541,7 @@ impl<'a> Walk<'a> {
             }))
             .collect();
         let given = |wanted: u128| {
-            let bit = |at: usize| 1_u128 << at.min(MOST_INPUTS);
+            let bit = |at: usize| 1_u128 << at.min(MAX_INPUTS);
             let wanted = inputs.iter().enumerate().filter(|(at, _)| wanted & bit(*at) != 0);
             wanted.fold(Dependence::default(), |all, (_, input)| all.and(*input))
         };

@@ -8,18 +8,17 @@ use crate::{Error, Names, Result};
 
 /// Target of a `//#use` line.
 #[derive(Debug)]
-pub(crate) enum SpliceUse<'a> {
-    /// The line names `lib/NAME.wgsl` next to the main file, or a built-in snippet.
+pub(crate) enum UseTarget<'a> {
+    /// `lib/NAME.wgsl` next to the main file, or a built-in snippet.
     Snippet(&'a str),
-    /// The line names a built-in snippet and a variable of the shader for it. The snippet is appended separately for
-    /// each variable.
+    /// Built-in snippet for a variable of the shader. It is appended separately for each variable.
     ForVariable { snippet: &'a str, variable: &'a str },
-    /// The line has a path, relative to the folder of its file.
+    /// Path relative to the folder of the line's file.
     File(&'a str),
 }
 
 /// Returns the `//#use` lines of a text, each with its number from 1; a line inside of `/* */` is a comment.
-pub(crate) fn uses<'a>(label: &str, text: &'a str) -> impl Iterator<Item = Result<(usize, SpliceUse<'a>)>> {
+pub(crate) fn uses<'a>(label: &str, text: &'a str) -> impl Iterator<Item = Result<(usize, UseTarget<'a>)>> {
     let mut depth = 0;
     text.lines().enumerate().filter_map(move |(at, line)| {
         let inside = depth > 0;
@@ -35,7 +34,7 @@ pub(crate) fn uses<'a>(label: &str, text: &'a str) -> impl Iterator<Item = Resul
         if is_prose(asked) {
             return None;
         }
-        let used = SpliceUse::read(asked.trim()).map_err(|remedy| Error::Use {
+        let used = UseTarget::read(asked.trim()).map_err(|remedy| Error::Use {
             label: label.into(),
             line: at + 1,
             text: line.trim().into(),
@@ -55,7 +54,7 @@ fn is_prose(asked: &str) -> bool {
     !known && words.next().is_some_and(|next| !next.starts_with("//") && !next.starts_with("/*"))
 }
 
-impl<'a> SpliceUse<'a> {
+impl<'a> UseTarget<'a> {
     /// Parses the text after `//#use`; `Err` describes a valid line.
     fn read(asked: &'a str) -> std::result::Result<Self, String> {
         if let Some(name) = asked.strip_prefix([':', '=']) {
@@ -145,13 +144,13 @@ impl<'a> SpliceUse<'a> {
         let label = label.to_owned();
         let for_a_variable = SNIPPETS_FOR_A_VARIABLE.iter().map(|(known, _)| *known);
         Err(match self {
-            SpliceUse::Snippet(name) if for_a_variable.clone().any(|known| known == *name) => Error::Use {
+            UseTarget::Snippet(name) if for_a_variable.clone().any(|known| known == *name) => Error::Use {
                 label,
                 line,
                 text: format!("//#use {name}"),
                 remedy: format!("the snippet takes a variable of the shader: write `//#use {name}(totals)`"),
             },
-            SpliceUse::Snippet(name) | SpliceUse::ForVariable { snippet: name, .. } => {
+            UseTarget::Snippet(name) | UseTarget::ForVariable { snippet: name, .. } => {
                 Error::UnknownSnippet {
                     label,
                     line,
@@ -160,7 +159,7 @@ impl<'a> SpliceUse<'a> {
                     known: for_a_variable.chain(SNIPPETS.iter().map(|(known, _)| *known)).collect(),
                 }
             }
-            SpliceUse::File(_) => Error::UnknownFile { label, line, path, known },
+            UseTarget::File(_) => Error::UnknownFile { label, line, path, known },
         })
     }
 }

@@ -5,19 +5,19 @@ use naga::{AddressSpace, Expression, Function, Handle, Module, Span, Type, TypeI
 use std::collections::HashSet;
 
 use crate::reach::reached;
-use crate::wording::Finding;
+use crate::wording::Diagnostic;
 
 /// Maximum size of the variables of an invocation. Above that, the compiler of a software driver ends the process.
-const MOST_VARIABLE_BYTES: u64 = 64 << 10;
+const MAX_VARIABLE_BYTES: u64 = 64 << 10;
 
 /// Finds the first entry point whose private variables and function variables together exceed the limit, and returns
 /// the largest of them. A driver keeps the variables of all functions at the same time. An array value with a dynamic
 /// index counts as a variable too.
-pub(crate) fn too_large(module: &Module, info: &ModuleInfo) -> Option<Finding> {
+pub(crate) fn too_large(module: &Module, info: &ModuleInfo) -> Option<Diagnostic> {
     (0..module.entry_points.len()).find_map(|at| of_entry(module, info, at))
 }
 
-fn of_entry(module: &Module, info: &ModuleInfo, at: usize) -> Option<Finding> {
+fn of_entry(module: &Module, info: &ModuleInfo, at: usize) -> Option<Diagnostic> {
     let entry = &module.entry_points[at].function;
     let uses = info.get_entry_point(at);
     let mut sum = VariableSum { module, bytes: 0, largest: (0, String::new(), Span::UNDEFINED) };
@@ -33,11 +33,11 @@ fn of_entry(module: &Module, info: &ModuleInfo, at: usize) -> Option<Finding> {
     }
     let (bytes, name, span) = sum.largest;
     let message = format!(
-        "the variables of an invocation need {} bytes, {name} alone {bytes}, and the limit on a GPU is {MOST_VARIABLE_BYTES} bytes: \
+        "the variables of an invocation need {} bytes, {name} alone {bytes}, and the limit on a GPU is {MAX_VARIABLE_BYTES} bytes: \
          use an array in a buffer, or a smaller one",
         sum.bytes
     );
-    (sum.bytes > MOST_VARIABLE_BYTES).then_some(Finding { message, span })
+    (sum.bytes > MAX_VARIABLE_BYTES).then_some(Diagnostic { message, span })
 }
 
 /// Sum of the variables, and the largest one.
@@ -80,7 +80,7 @@ impl VariableSum<'_> {
 
 #[cfg(test)]
 mod tests {
-    use crate::{BackEnd, Module, ShaderSource};
+    use crate::{Module, ShaderLanguage, ShaderSource};
 
     fn said(declarations: &str, body: &str) -> Option<String> {
         let text = format!(
@@ -89,10 +89,11 @@ mod tests {
 @compute @workgroup_size(1) fn k() {{ {body} }}"
         );
         let module = Module::parse(&ShaderSource::text("k", text)).expect("valid WGSL");
-        let [spirv, glsl] = [BackEnd::Spirv, BackEnd::Glsl].map(|to| module.mistake_on(to));
+        let [spirv, glsl] =
+            [ShaderLanguage::Spirv, ShaderLanguage::Glsl].map(|to| module.translation_error(to));
         let [spirv, glsl] = [spirv, glsl].map(|error| error.map(|error| error.to_string()));
         assert_eq!(spirv, glsl);
-        assert!(module.mistake_on(BackEnd::Wgsl).is_none());
+        assert!(module.translation_error(ShaderLanguage::Wgsl).is_none());
         spirv
     }
 

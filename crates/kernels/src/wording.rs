@@ -32,23 +32,27 @@ pub(crate) const DIRECTIVE: &str =
     "a directive must come before all declarations, so only the main file can have it";
 
 /// A mistake, and the part of the shader that contains it.
-pub(crate) struct Finding {
+pub(crate) struct Diagnostic {
     pub(crate) message: String,
     pub(crate) span: Span,
 }
 
 /// Describes an error of naga's validation of `module`, which was parsed from `text`.
-pub(crate) fn finding(module: &naga::Module, text: &str, error: &naga::WithSpan<ValidationError>) -> Finding {
+pub(crate) fn finding(
+    module: &naga::Module,
+    text: &str,
+    error: &naga::WithSpan<ValidationError>,
+) -> Diagnostic {
     let place = ErrorPlace { module, text, function: function(module, error.as_inner()) };
     // The last span is the innermost: the expression, not the function around it.
     let inner = error.spans().map(|(span, _)| *span).filter(Span::is_defined).last().unwrap_or_default();
     let (message, span) = place.of_module(error.as_inner()).unwrap_or_else(|| (innermost(error), None));
     let span = span.filter(Span::is_defined).unwrap_or(inner);
-    Finding { message, span: if span.is_defined() { span } else { place.head(error.as_inner()) } }
+    Diagnostic { message, span: if span.is_defined() { span } else { place.head(error.as_inner()) } }
 }
 
 /// Describes an error of naga's parser.
-pub(crate) fn parsing(error: &naga::front::wgsl::ParseError) -> Finding {
+pub(crate) fn parsing(error: &naga::front::wgsl::ParseError) -> Diagnostic {
     let mut message = error.message().to_string();
     let mut allowed = Vec::new();
     if let Some(rest) = message.strip_prefix("automatic conversions cannot convert ") {
@@ -76,7 +80,7 @@ pub(crate) fn parsing(error: &naga::front::wgsl::ParseError) -> Finding {
     }
     if message.contains("found a global directive") {
         message = DIRECTIVE.into();
-        return Finding { message, span: error.labels().next().map(|(span, _)| span).unwrap_or_default() };
+        return Diagnostic { message, span: error.labels().next().map(|(span, _)| span).unwrap_or_default() };
     }
     for note in error.notes() {
         match note.strip_prefix("allowed type: ") {
@@ -100,7 +104,7 @@ pub(crate) fn parsing(error: &naga::front::wgsl::ParseError) -> Finding {
         message += &format!(": {}", allowed.join(", "));
     }
     let message = plain(&message);
-    Finding { message, span: error.labels().next().map(|(span, _)| span).unwrap_or_default() }
+    Diagnostic { message, span: error.labels().next().map(|(span, _)| span).unwrap_or_default() }
 }
 
 /// A message, and a better place for it than naga's.

@@ -1,6 +1,6 @@
 //! Shaders on which naga or one of its back ends fails.
 
-use fencepost_kernels::{BackEnd, Error, Module, ShaderSource, fit};
+use fencepost_kernels::{Error, Module, ShaderLanguage, ShaderSource, legalize};
 use naga::valid::{Capabilities, ValidationFlags, Validator};
 
 /// Returns the marked part of the error for a text.
@@ -108,16 +108,22 @@ struct V {{ @builtin(position) at: vec4<f32>, @location(0) shade: f32 }}
 }
 
 /// Prepares a shader for a back end, and validates the module.
-fn fitted(text: &str, back_end: BackEnd) -> naga::Module {
+fn legalized(text: &str, shader_language: ShaderLanguage) -> naga::Module {
     let module = Module::parse(&ShaderSource::text("k", text.to_owned())).unwrap();
     let mut naga = module.naga().clone();
-    fit(&mut naga, back_end);
+    legalize(&mut naga, shader_language);
     let mut validator = Validator::new(ValidationFlags::all(), Capabilities::all());
-    validator.validate(&naga).unwrap_or_else(|error| panic!("{back_end:?}: {text}: {error:?}"));
+    validator.validate(&naga).unwrap_or_else(|error| panic!("{shader_language:?}: {text}: {error:?}"));
     naga
 }
 
-const ALL: [BackEnd; 5] = [BackEnd::Spirv, BackEnd::Glsl, BackEnd::Hlsl, BackEnd::Msl, BackEnd::Wgsl];
+const ALL: [ShaderLanguage; 5] = [
+    ShaderLanguage::Spirv,
+    ShaderLanguage::Glsl,
+    ShaderLanguage::Hlsl,
+    ShaderLanguage::Msl,
+    ShaderLanguage::Wgsl,
+];
 
 #[test]
 fn no_continuing_block_uses_a_value_of_the_body_in_glsl_hlsl_and_msl() {
@@ -137,8 +143,8 @@ fn twice(x: u32) -> u32 {{ return x * 2u; }}
     }}
 }}"
     );
-    let kept = |back_end| {
-        let module = fitted(&text, back_end);
+    let kept = |shader_language| {
+        let module = legalized(&text, shader_language);
         let locals = &module.entry_points[0].function.local_variables;
         locals.iter().filter(|(_, local)| local.name.as_deref() == Some("kept")).count()
     };
@@ -148,7 +154,7 @@ fn twice(x: u32) -> u32 {{ return x * 2u; }}
         "{HEAD}\n@compute @workgroup_size(1) fn main() {{ for (var i = 0u; i < 3u; i++) {{ let a = i; out[a] = a; }} }}"
     );
     let module = Module::parse(&ShaderSource::text("k", untouched.clone())).unwrap();
-    assert_eq!(format!("{:?}", fitted(&untouched, BackEnd::Msl)), format!("{:?}", module.naga()));
+    assert_eq!(format!("{:?}", legalized(&untouched, ShaderLanguage::Msl)), format!("{:?}", module.naga()));
 }
 
 #[test]
@@ -162,8 +168,8 @@ fn own(x: vec3<i64>) -> i64 {{ return countOneBits(x).y; }}
     out[2] = u32(own(vec3(i64(a), 1li, reverseBits(i64(a)))));
 }}"
     );
-    for back_end in [BackEnd::Spirv, BackEnd::Hlsl, BackEnd::Msl] {
-        let module = fitted(&text, back_end);
+    for shader_language in [ShaderLanguage::Spirv, ShaderLanguage::Hlsl, ShaderLanguage::Msl] {
+        let module = legalized(&text, shader_language);
         let names: Vec<_> = module.functions.iter().filter_map(|(_, known)| known.name.as_deref()).collect();
         for name in ["insertBits_u64", "firstLeadingBit_u64", "countOneBits_i64_3", "reverseBits_i64"] {
             assert!(names.contains(&&*format!("fencepost_{name}")), "{name}: {names:?}");

@@ -2,14 +2,14 @@
 
 use crate::runtime::owner::Owner;
 use crate::work::kernel_launch::KernelInner;
-use fencepost_kernels::{Interface, KernelArgs, Plan, Warning};
+use fencepost_kernels::{ArgumentSlots, Interface, KernelArgs, Warning};
 use std::marker::PhantomData;
 use std::sync::Arc;
 
 /// A kernel with typed arguments, compiled and checked for one context. A clone is a cheap handle.
 pub struct Kernel<A: KernelArgs> {
     pub(crate) inner: Arc<KernelInner>,
-    pub(crate) plan: Arc<Plan>,
+    pub(crate) plan: Arc<ArgumentSlots>,
     /// Entry points that a launch runs after the first one, if any.
     pub(crate) next: Option<Arc<[EntryPoint]>>,
     pub(crate) owner: Owner,
@@ -19,7 +19,7 @@ pub struct Kernel<A: KernelArgs> {
 /// An entry point of a kernel, and the binding places of the arguments.
 pub(crate) struct EntryPoint {
     pub(crate) inner: Arc<KernelInner>,
-    pub(crate) plan: Plan,
+    pub(crate) plan: ArgumentSlots,
 }
 
 impl<A: KernelArgs> Clone for Kernel<A> {
@@ -47,7 +47,7 @@ impl<A: KernelArgs> Kernel<A> {
     }
 
     /// Returns the entry points in their order, each with its plan of the arguments.
-    pub(crate) fn entry_points(&self) -> impl Iterator<Item = (&Arc<KernelInner>, &Plan)> {
+    pub(crate) fn entry_points(&self) -> impl Iterator<Item = (&Arc<KernelInner>, &ArgumentSlots)> {
         let next = self.next.iter().flat_map(|next| next.iter());
         std::iter::once((&self.inner, &*self.plan)).chain(next.map(|entry| (&entry.inner, &entry.plan)))
     }

@@ -8,8 +8,8 @@ use crate::driver::error_scopes::reasons;
 use crate::driver::gl_gate::GlGate;
 use crate::error::{Error, ErrorDetail, Result};
 use crate::memory::wgpu_memory::refused;
-use crate::work::kernel_launch::{BoundArray, Recipe};
-use fencepost_kernels::guarded;
+use crate::work::kernel_launch::{BoundArray, PipelineDescriptor};
+use fencepost_kernels::catch_naga_panic;
 use std::num::NonZeroU64;
 use std::ops::Deref;
 use std::sync::{Arc, OnceLock};
@@ -112,7 +112,7 @@ impl<A: Backend> HalPipeline<A> {
     ///
     /// # Errors
     /// Returns the errors of [`WgpuPipeline::new`](crate::device::wgpu_pipeline::WgpuPipeline::new).
-    pub(crate) fn new(target: CompileTarget<'_>, recipe: &Recipe<'_>) -> Result<Self> {
+    pub(crate) fn new(target: CompileTarget<'_>, recipe: &PipelineDescriptor<'_>) -> Result<Self> {
         check(target.caps, recipe.module, recipe.interface())?;
         let origin = Arc::new(KernelOrigin::new(target, recipe));
         Self::of(target.device, target.gate, origin, false)
@@ -126,7 +126,7 @@ impl<A: Backend> HalPipeline<A> {
     ) -> Result<Self> {
         let indices = origin.bindings.iter().map(|&(index, ..)| index).collect();
         let writable = origin.bindings.iter().map(|&(_, _, writable)| writable || all_writable).collect();
-        let parts = guarded(|| PipelineParts::new(device, &origin, all_writable));
+        let parts = catch_naga_panic(|| PipelineParts::new(device, &origin, all_writable));
         let parts = parts.map_err(|panic| panicked(&origin.kernel, &panic))?;
         let parts = parts.map_err(|failure| failure.error(&origin.kernel))?;
         Ok(Self {

@@ -9,8 +9,10 @@ use crate::device::wgpu_pipeline::ParameterPath;
 use crate::driver::caps::Caps;
 use crate::driver::gl_gate::GlGate;
 use crate::error::{Error, ErrorDetail, Result};
-use crate::work::kernel_launch::{BoundArray, Recipe};
-use fencepost_kernels::{Access, Entry, Interface, Module, NagaPanic, Needs, Trust, fit, plain_file, report};
+use crate::work::kernel_launch::{BoundArray, PipelineDescriptor};
+use fencepost_kernels::{
+    Access, Entry, Interface, Module, NagaPanic, Needs, Trust, legalize, plain_file, report,
+};
 use siphasher::sip128::{Hasher128, SipHasher13};
 use std::fs::File;
 use std::hash::Hash;
@@ -164,12 +166,12 @@ pub(crate) struct KernelOrigin {
 }
 
 impl KernelOrigin {
-    pub(crate) fn new(target: CompileTarget<'_>, recipe: &Recipe<'_>) -> Self {
-        let Recipe { module, entry, overrides, trust, .. } = *recipe;
+    pub(crate) fn new(target: CompileTarget<'_>, recipe: &PipelineDescriptor<'_>) -> Self {
+        let PipelineDescriptor { module, entry, overrides, trust, .. } = *recipe;
         let interface = entry.interface();
         let (parameter_path, immediates, mut source) = pass_parameters(target.caps, entry);
-        if let Some(back_end) = target.caps.back_end {
-            fit(&mut source, back_end);
+        if let Some(shader_language) = target.caps.shader_language {
+            legalize(&mut source, shader_language);
         }
         let writable = |access: Access| access != Access::Read;
         let bindings = interface.bindings.iter().map(|b| (b.index, b.min_size, writable(b.declared)));
@@ -294,7 +296,9 @@ pub(crate) fn check(caps: &Caps, module: &Module, interface: &Interface) -> Resu
     if let Some(what) = too_high.or(missing(caps, interface.needs).map(String::from)) {
         return Err(ErrorDetail::Unsupported { kernel, what, adapter: caps.adapter.clone() }.into());
     }
-    if let Some(mistake) = caps.back_end.and_then(|back_end| module.mistake_on(back_end)) {
+    if let Some(mistake) =
+        caps.shader_language.and_then(|shader_language| module.translation_error(shader_language))
+    {
         return Err(mistake.into());
     }
     Ok(())

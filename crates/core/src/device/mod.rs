@@ -27,7 +27,7 @@ use crate::driver::caps::Caps;
 use crate::error::{Error, Result};
 use crate::memory::block::{Allocate, Block};
 use crate::memory::staging::Staged;
-use crate::work::kernel_launch::{Pipeline, Recipe};
+use crate::work::kernel_launch::{Pipeline, PipelineDescriptor};
 use crate::work::step::Step;
 use fencepost_sync::backend::Fence;
 use fencepost_sync::{Slot, Stamp, TimelineValue};
@@ -89,7 +89,7 @@ pub(crate) trait Device: Allocate + Send + Sync {
     /// # Errors
     /// Returns `Unsupported` or `TooManyParameters` if the device does not support the kernel, `NoReference` if the CPU
     /// recorder has no reference function for it, `Compile` if the driver rejects it, and `DeviceLost`.
-    fn compile(&self, recipe: &Recipe<'_>) -> Result<Pipeline>;
+    fn compile(&self, recipe: &PipelineDescriptor<'_>) -> Result<Pipeline>;
 
     /// Returns `true` if [`compile`](Self::compile) is fast, so that a verb may call it on the caller's thread.
     fn compiles_at_once(&self) -> bool {
@@ -236,15 +236,15 @@ pub(crate) trait Recorder: Send {
     /// - The fence passes `signal` even if no step needs the device.
     ///
     /// # Errors
-    /// Returns a [`Failure`] if nothing was submitted. In that case the implementer must keep no clone of `steps` and
-    /// signal nothing. If [`Failure::lost`] is `true`, the submission may have reached the device, so the implementer
+    /// Returns a [`SubmitFailure`] if nothing was submitted. In that case the implementer must keep no clone of `steps` and
+    /// signal nothing. If [`SubmitFailure::lost`] is `true`, the submission may have reached the device, so the implementer
     /// must leak the objects that it uses.
     fn submit(
         &mut self,
         steps: &Arc<Vec<Step>>,
         waits: &[LaneValue],
         signal: TimelineValue,
-    ) -> Result<KeptResources, Failure>;
+    ) -> Result<KeptResources, SubmitFailure>;
 }
 
 /// Objects that a submission needs in addition to its steps, such as staging memory and bind groups. The scheduler
@@ -269,7 +269,7 @@ pub(crate) struct ExecutionFailure {
 }
 
 /// Reason for a refused batch.
-pub(crate) struct Failure {
+pub(crate) struct SubmitFailure {
     /// Index of the step that could not be encoded; `None` if no single step caused the failure.
     pub(crate) step: Option<usize>,
     pub(crate) error: Error,

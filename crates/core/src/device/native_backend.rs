@@ -15,7 +15,7 @@ use crate::memory::native_memory;
 use crate::memory::native_memory::{MemoryRefused, NativeMemory};
 #[cfg(native)]
 use crate::work::kernel_launch::DevicePipeline;
-use crate::work::kernel_launch::{Pipeline, Recipe};
+use crate::work::kernel_launch::{Pipeline, PipelineDescriptor};
 #[cfg(native)]
 use std::marker::PhantomData;
 
@@ -38,7 +38,7 @@ pub(crate) trait NativeBackend: Send + Sync {
     ///
     /// # Errors
     /// Returns the errors of [`WgpuPipeline::new`](crate::device::wgpu_pipeline::WgpuPipeline::new).
-    fn compile(&self, target: CompileTarget<'_>, recipe: &Recipe<'_>) -> Result<Pipeline>;
+    fn compile(&self, target: CompileTarget<'_>, recipe: &PipelineDescriptor<'_>) -> Result<Pipeline>;
 
     /// Returns `true` if wgpu still records for the device. For a lost device, wgpu accepts submissions without an
     /// error.
@@ -92,7 +92,7 @@ impl<A: Backend> NativeBackend for NativeBackendOf<A> {
         native_memory::allocate::<A>(device, wanted)
     }
 
-    fn compile(&self, target: CompileTarget<'_>, recipe: &Recipe<'_>) -> Result<Pipeline> {
+    fn compile(&self, target: CompileTarget<'_>, recipe: &PipelineDescriptor<'_>) -> Result<Pipeline> {
         let made = HalPipeline::<A>::new(target, recipe)?;
         Ok(Pipeline::Device(DevicePipeline::new(made)))
     }

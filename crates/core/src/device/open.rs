@@ -13,7 +13,7 @@ use crate::driver::error_scopes::reasons;
 use crate::driver::gl_gate::{GlGate, HostReach};
 use crate::error::{ErrorDetail, Result};
 use crate::memory::block::{BufferRequest, Heap};
-use fencepost_kernels::{BackEnd, report};
+use fencepost_kernels::{ShaderLanguage, report};
 use fencepost_sync::backend::LostFlag;
 use std::env;
 use std::path::PathBuf;
@@ -241,13 +241,13 @@ fn limits(has: wgpu::Limits) -> wgpu::Limits {
 const MOST_TRUSTED: u64 = u32::MAX as u64;
 
 /// Returns the language into which naga translates kernels for a graphics interface.
-fn back_end(backend: wgpu::Backend) -> Option<BackEnd> {
+fn shader_language(backend: wgpu::Backend) -> Option<ShaderLanguage> {
     match backend {
-        wgpu::Backend::Vulkan => Some(BackEnd::Spirv),
-        wgpu::Backend::Gl => Some(BackEnd::Glsl),
-        wgpu::Backend::Dx12 => Some(BackEnd::Hlsl),
-        wgpu::Backend::Metal => Some(BackEnd::Msl),
-        wgpu::Backend::BrowserWebGpu => Some(BackEnd::Wgsl),
+        wgpu::Backend::Vulkan => Some(ShaderLanguage::Spirv),
+        wgpu::Backend::Gl => Some(ShaderLanguage::Glsl),
+        wgpu::Backend::Dx12 => Some(ShaderLanguage::Hlsl),
+        wgpu::Backend::Metal => Some(ShaderLanguage::Msl),
+        wgpu::Backend::BrowserWebGpu => Some(ShaderLanguage::Wgsl),
         wgpu::Backend::Noop => None,
     }
 }
@@ -279,7 +279,7 @@ fn caps(device: &wgpu::Device, info: &wgpu::AdapterInfo, switches: DeviceSwitche
         int64: features.contains(Features::SHADER_INT64),
         subgroups: features.contains(Features::SUBGROUP),
         float32_atomics: features.contains(Features::SHADER_FLOAT32_ATOMIC),
-        back_end: back_end(info.backend),
+        shader_language: shader_language(info.backend),
         trusts: switches.trusted_kernels && limits.max_storage_buffer_binding_size <= MOST_TRUSTED,
         timestamps: features.contains(Features::TIMESTAMP_QUERY),
     }

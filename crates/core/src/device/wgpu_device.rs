@@ -4,7 +4,7 @@
 use crate::device::kernel_folder::{CompileTarget, KernelFolder};
 use crate::device::native_backend::NativeBackend;
 use crate::device::wgpu_pipeline::{BindGroups, WgpuPipeline};
-use crate::device::{CostModel, Device, Failure};
+use crate::device::{CostModel, Device, SubmitFailure};
 use crate::driver::caps::Caps;
 use crate::driver::error_scopes::{Operation, scoped, scoped_memory};
 use crate::driver::gl_gate::{GlGate, HostReach};
@@ -15,7 +15,7 @@ use crate::memory::external_buffers::{DroppedBlocks, ExternalBlocks, transition_
 use crate::memory::pool::SpareBuffers;
 use crate::memory::staging::{Arena, Staged, StagingPiece};
 use crate::memory::wgpu_memory::{WgpuMemory, refused};
-use crate::work::kernel_launch::{DevicePipeline, Pipeline, Recipe};
+use crate::work::kernel_launch::{DevicePipeline, Pipeline, PipelineDescriptor};
 use fencepost_kernels::report;
 use fencepost_sync::Lost;
 use fencepost_sync::backend::{LostFlag, poll};
@@ -324,9 +324,9 @@ impl WgpuDevice {
     }
 
     /// Returns the failure of a whole batch: the loss of the device if it is lost, else `error`.
-    pub(crate) fn failure(&self, error: impl FnOnce() -> Error) -> Failure {
+    pub(crate) fn failure(&self, error: impl FnOnce() -> Error) -> SubmitFailure {
         let error = self.alive().err().unwrap_or_else(error);
-        Failure { step: None, error, lost: self.parts.lost.is_raised() }
+        SubmitFailure { step: None, error, lost: self.parts.lost.is_raised() }
     }
 
     /// Returns `true` if there has been an array on an external buffer of this device.
@@ -452,7 +452,7 @@ impl Device for WgpuDevice {
         (used.saturating_sub(open), free + open)
     }
 
-    fn compile(&self, recipe: &Recipe<'_>) -> Result<Pipeline> {
+    fn compile(&self, recipe: &PipelineDescriptor<'_>) -> Result<Pipeline> {
         self.alive()?;
         let _inside = self.parts.gate.enter();
         if let Some(native) = self.parts.native.filter(|_| self.past_wgpu()) {

@@ -10,8 +10,8 @@ use crate::driver::error_scopes::{Operation, reasons, scoped};
 use crate::driver::gl_gate::GlGate;
 use crate::error::{ErrorDetail, Result};
 use crate::memory::block::BlockId;
-use crate::work::kernel_launch::{BoundArray, Recipe};
-use fencepost_kernels::guarded;
+use crate::work::kernel_launch::{BoundArray, PipelineDescriptor};
+use fencepost_kernels::catch_naga_panic;
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::borrow::Cow;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -42,7 +42,7 @@ impl WgpuPipeline {
     /// # Errors
     /// Returns `Unsupported` if the device lacks a feature that the kernel needs, and `Compile` if the driver rejects
     /// the kernel.
-    pub(crate) fn new(target: CompileTarget<'_>, recipe: &Recipe<'_>) -> Result<Self> {
+    pub(crate) fn new(target: CompileTarget<'_>, recipe: &PipelineDescriptor<'_>) -> Result<Self> {
         check(target.caps, recipe.module, recipe.interface())?;
         let origin = Box::new(KernelOrigin::new(target, recipe));
         let has_both =
@@ -97,7 +97,7 @@ impl KernelOrigin {
     fn make(&self, all_writable: bool) -> Result<Arc<Variant>> {
         // Here wgpu calls naga.
         let (made, error) = scoped(&self.device, || {
-            guarded(|| {
+            catch_naga_panic(|| {
                 let layout = self.layout(all_writable);
                 let pipeline = self.pipeline(&layout, all_writable);
                 Variant { id: LayoutId::next(), pipeline, layout }

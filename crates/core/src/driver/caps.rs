@@ -1,7 +1,7 @@
 //! The limits and features of a device.
 
 use crate::error::ErrorDetail;
-use fencepost_kernels::BackEnd;
+use fencepost_kernels::ShaderLanguage;
 use fencepost_sync::Lost;
 
 /// Device limits and features that are checked when commands are enqueued.
@@ -35,7 +35,7 @@ pub(crate) struct Caps {
     pub(crate) subgroups: bool,
     pub(crate) float32_atomics: bool,
     /// Language that the driver compiles; `None` if there is no driver that compiles kernels.
-    pub(crate) back_end: Option<BackEnd>,
+    pub(crate) shader_language: Option<ShaderLanguage>,
     /// `true` if the device compiles trusted kernels without redundant runtime checks.
     pub(crate) trusts: bool,
     /// `true` if commands can read the device's clock.

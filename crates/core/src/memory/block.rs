@@ -321,14 +321,14 @@ impl LastUse {
 mod tests {
     use super::*;
     use crate::error::CommandKind;
-    use crate::memory::uses::{BlockUses, Use};
+    use crate::memory::uses::{BlockUse, BlockUses};
 
     const SLOT: Slot = Slot(1);
 
-    fn used(slot: Slot, stamp: u64, write: bool, more: Option<Arc<UseDetails>>) -> Use {
+    fn used(slot: Slot, stamp: u64, write: bool, more: Option<Arc<UseDetails>>) -> BlockUse {
         let what = CommandKind::Copy;
         let at = Location::caller();
-        Use { slot, first: Stamp(stamp), range: 0..8, write, what, at, more }
+        BlockUse { slot, first: Stamp(stamp), range: 0..8, write, what, at, more }
     }
 
     /// Makes two blocks, and records a use of both by one command.
@@ -349,7 +349,7 @@ mod tests {
         let blocks = two_blocks(&last, at);
         assert!(last.is_of(SLOT) && last.repeat(SLOT, at, Stamp(7), &Clock::default()));
         for block in blocks {
-            assert_eq!(block.all().map(Use::stamp).collect::<Vec<_>>(), [Stamp(7)]);
+            assert_eq!(block.all().map(BlockUse::stamp).collect::<Vec<_>>(), [Stamp(7)]);
         }
     }
 
@@ -386,7 +386,7 @@ mod tests {
             end(&mut blocks[block]);
             assert!(!last.is_of(SLOT) && !last.repeat(SLOT, at, Stamp(7), &Clock::default()));
             assert_eq!(
-                blocks[1 - block].all().map(Use::stamp).collect::<Vec<_>>(),
+                blocks[1 - block].all().map(BlockUse::stamp).collect::<Vec<_>>(),
                 [Stamp(1)],
                 "the other block keeps the use"
             );

@@ -27,7 +27,7 @@ pub enum Policy {
 
 /// One use of a range of a block.
 #[derive(Clone, Debug)]
-pub(crate) struct Use {
+pub(crate) struct BlockUse {
     pub(crate) slot: Slot,
     /// Stamp of the command that first made the use. Repetitions of the command have later stamps.
     pub(crate) first: Stamp,
@@ -56,7 +56,7 @@ pub(crate) struct UseOrigin {
     pub(crate) clock: Clock,
 }
 
-impl Use {
+impl BlockUse {
     pub(crate) fn point(&self) -> Point {
         Point { slot: self.slot, stamp: self.stamp() }
     }
@@ -96,14 +96,14 @@ impl Use {
     }
 
     /// Returns `true` if `new` comes after this use and covers its range. `clock` covers the points before `new`.
-    fn is_replaced_by(&self, new: &Use, clock: &Clock) -> bool {
+    fn is_replaced_by(&self, new: &BlockUse, clock: &Clock) -> bool {
         self.within(&new.range) && (self.slot == new.slot || clock.covers(self.slot, self.stamp()))
     }
 
     /// Returns the parts of the use before and after `range`.
-    fn outside(self, range: &Range<u64>) -> SmallVec<[Use; 1]> {
-        let before = Use { range: self.range.start..range.start, ..self.clone() };
-        let after = Use { range: range.end..self.range.end, ..self };
+    fn outside(self, range: &Range<u64>) -> SmallVec<[BlockUse; 1]> {
+        let before = BlockUse { range: self.range.start..range.start, ..self.clone() };
+        let after = BlockUse { range: range.end..self.range.end, ..self };
         [before, after].into_iter().filter(|part| !part.range.is_empty()).collect()
     }
 
@@ -123,10 +123,10 @@ const USES_BEFORE_SWEEP: usize = 16;
 #[derive(Default)]
 pub(crate) struct BlockUses {
     /// Writes, except those replaced by a later write that is ordered after them and covers their range.
-    writes: SmallVec<[Use; 1]>,
+    writes: SmallVec<[BlockUse; 1]>,
     /// Reads, except those replaced by a write in the same way. A later read of the same queue also replaces a read,
     /// but that one may be removed later.
-    reads: SmallVec<[Use; 1]>,
+    reads: SmallVec<[BlockUse; 1]>,
     /// `true` if the command of a use may still be repeated.
     repeats: bool,
     /// Number of uses left by the last removal of complete ones.
@@ -140,7 +140,7 @@ pub(crate) struct BlockUses {
 
 impl BlockUses {
     /// Returns the uses that conflict with a use of `range`.
-    pub(crate) fn conflicts(&self, range: Range<u64>, write: bool) -> impl Iterator<Item = &Use> {
+    pub(crate) fn conflicts(&self, range: Range<u64>, write: bool) -> impl Iterator<Item = &BlockUse> {
         let reads = if write { &self.reads[..] } else { &[] };
         self.count_examined(self.writes.len() + reads.len());
         self.writes.iter().chain(reads).filter(move |u| u.conflicts(&range, write))
@@ -151,7 +151,7 @@ impl BlockUses {
     pub(crate) fn failed_write<'e>(
         &self,
         range: &Range<u64>,
-        error: impl Fn(&Use) -> Option<&'e Error>,
+        error: impl Fn(&BlockUse) -> Option<&'e Error>,
     ) -> Option<&'e Error> {
         let failed = self.writes.iter().filter(|u| overlap(&u.range, range));
         let mut failed = failed.filter_map(|u| error(u).map(|error| (u, error)));
@@ -165,7 +165,7 @@ impl BlockUses {
     }
 
     /// Returns `true` if `write` wrote bytes of `range` that no later write covers.
-    fn has_visible_bytes(&self, write: &Use, range: &Range<u64>) -> bool {
+    fn has_visible_bytes(&self, write: &BlockUse, range: &Range<u64>) -> bool {
         let later = self.writes.iter().filter(|u| u.stamp() > write.stamp());
         let mut later: Vec<_> = later.map(|u| &u.range).collect();
         later.sort_unstable_by_key(|range| range.start);
@@ -175,8 +175,8 @@ impl BlockUses {
     }
 
     /// Removes the bytes of `range` from the failed writes, because the host overwrites them.
-    pub(crate) fn overwrite(&mut self, range: &Range<u64>, is_failed: impl Fn(&Use) -> bool) {
-        let is_hit = |u: &Use| overlap(&u.range, range) && is_failed(u);
+    pub(crate) fn overwrite(&mut self, range: &Range<u64>, is_failed: impl Fn(&BlockUse) -> bool) {
+        let is_hit = |u: &BlockUse| overlap(&u.range, range) && is_failed(u);
         if !self.writes.iter().any(is_hit) {
             return;
         }
@@ -191,15 +191,15 @@ impl BlockUses {
     /// cover its bytes.
     pub(crate) fn retain_with_failed(
         &mut self,
-        still: impl Fn(&Use) -> bool,
-        is_failed: impl Fn(&Use) -> bool,
+        still: impl Fn(&BlockUse) -> bool,
+        is_failed: impl Fn(&BlockUse) -> bool,
     ) {
-        let first = self.writes.iter().filter(|u| is_failed(u)).map(Use::stamp).min();
+        let first = self.writes.iter().filter(|u| is_failed(u)).map(BlockUse::stamp).min();
         self.retain(|u| still(u) || first.is_some_and(|first| u.write && u.stamp() >= first));
     }
 
     /// Returns all recorded uses.
-    pub(crate) fn all(&self) -> impl Iterator<Item = &Use> {
+    pub(crate) fn all(&self) -> impl Iterator<Item = &BlockUse> {
         self.writes.iter().chain(&self.reads)
     }
 
@@ -217,7 +217,7 @@ impl BlockUses {
     /// The new use replaces the earlier uses inside its range that are ordered before it, because a wait for the new
     /// use implies a wait for them. A read replaces only reads, because later reads still have to wait for the writes.
     #[inline]
-    pub(crate) fn record(&mut self, new: Use, clock: &Clock) -> bool {
+    pub(crate) fn record(&mut self, new: BlockUse, clock: &Clock) -> bool {
         let replaces_one = !self.repeats && (!new.write || self.reads.is_empty());
         let same = if new.write { &mut self.writes } else { &mut self.reads };
         // In the common case, the new use replaces the only use of its kind, by the same queue.
@@ -233,7 +233,7 @@ impl BlockUses {
         self.record_among_others(new, clock)
     }
 
-    fn record_among_others(&mut self, new: Use, clock: &Clock) -> bool {
+    fn record_among_others(&mut self, new: BlockUse, clock: &Clock) -> bool {
         self.recorded += 1;
         self.end_repetitions(&new);
         if new.write {
@@ -244,14 +244,14 @@ impl BlockUses {
         self.len() > USES_BEFORE_SWEEP && self.recorded >= self.kept
     }
 
-    fn record_write(&mut self, new: Use, clock: &Clock) {
+    fn record_write(&mut self, new: BlockUse, clock: &Clock) {
         self.count_examined(self.len());
         self.reads.retain(|u| !u.is_replaced_by(&new, clock));
         replace(&mut self.writes, new, clock);
     }
 
     /// Records a read. Returns `true` if it has replaced a read of the same queue.
-    fn record_read(&mut self, new: Use, clock: &Clock) -> bool {
+    fn record_read(&mut self, new: BlockUse, clock: &Clock) -> bool {
         // The uses of one queue are ordered. If there are many reads, replaced ones are removed later, together with
         // complete ones.
         if self.reads.len() > USES_BEFORE_SWEEP {
@@ -269,18 +269,20 @@ impl BlockUses {
 
     /// Ends the repetitions of all uses by other commands than that of `new`.
     #[inline]
-    fn end_repetitions(&mut self, new: &Use) {
+    fn end_repetitions(&mut self, new: &BlockUse) {
         if self.repeats {
             let own = new.more.as_ref().map(Arc::as_ptr);
             self.count_examined(self.len());
-            self.all().filter(|u| u.more.as_ref().map(Arc::as_ptr) != own).for_each(Use::end_repetitions);
+            self.all()
+                .filter(|u| u.more.as_ref().map(Arc::as_ptr) != own)
+                .for_each(BlockUse::end_repetitions);
         }
         self.repeats = new.is_repeated();
     }
 
     /// Keeps the uses that `still` accepts.
-    pub(crate) fn retain(&mut self, still: impl Fn(&Use) -> bool) {
-        let stays = |u: &mut Use| {
+    pub(crate) fn retain(&mut self, still: impl Fn(&BlockUse) -> bool) {
+        let stays = |u: &mut BlockUse| {
             let stays = still(u);
             if !stays {
                 u.end_repetitions();
@@ -303,7 +305,7 @@ impl BlockUses {
         let reads = &self.reads;
         let mut order: Vec<usize> = (0..reads.len()).collect();
         order.sort_unstable_by_key(|&at| {
-            let Use { slot, range, .. } = &reads[at];
+            let BlockUse { slot, range, .. } = &reads[at];
             (*slot, range.start, Reverse(range.end), Reverse(reads[at].stamp()))
         });
         let mut stays = vec![true; reads.len()];
@@ -334,8 +336,8 @@ impl BlockUses {
 }
 
 /// Adds a use to those of its kind, and removes the uses that it replaces.
-fn replace(uses: &mut SmallVec<[Use; 1]>, new: Use, clock: &Clock) {
-    let replaced = |u: &Use| u.is_replaced_by(&new, clock);
+fn replace(uses: &mut SmallVec<[BlockUse; 1]>, new: BlockUse, clock: &Clock) {
+    let replaced = |u: &BlockUse| u.is_replaced_by(&new, clock);
     let mut at = uses.iter().enumerate().filter(|(_, u)| replaced(u)).map(|(at, _)| at);
     match (at.next(), at.next()) {
         (None, _) => uses.push(new),
@@ -401,10 +403,10 @@ mod tests {
     use super::*;
     use std::collections::BTreeMap;
 
-    fn used(slot: u32, stamp: u64, range: Range<u64>, write: bool) -> Use {
+    fn used(slot: u32, stamp: u64, range: Range<u64>, write: bool) -> BlockUse {
         let slot = Slot(slot);
         let first = Stamp(stamp);
-        Use { slot, first, range, write, what: CommandKind::Copy, at: Location::caller(), more: None }
+        BlockUse { slot, first, range, write, what: CommandKind::Copy, at: Location::caller(), more: None }
     }
 
     #[test]
@@ -459,7 +461,7 @@ mod tests {
             let mut clock = Clock::default();
             let mut bytes = [false; 32];
             let mut failed = Vec::new();
-            let is_failed = |failed: &[Stamp], u: &Use| failed.contains(&u.stamp());
+            let is_failed = |failed: &[Stamp], u: &BlockUse| failed.contains(&u.stamp());
             for stamp in 1..60 {
                 let start = rng.usize(..bytes.len());
                 let range = start..rng.usize(start + 1..=bytes.len());
@@ -518,9 +520,9 @@ mod tests {
         }
     }
 
-    fn last_of_each<'u>(uses: impl Iterator<Item = &'u Use>) -> BTreeMap<Slot, Stamp> {
+    fn last_of_each<'u>(uses: impl Iterator<Item = &'u BlockUse>) -> BTreeMap<Slot, Stamp> {
         let mut last = BTreeMap::new();
-        for Use { slot, first, .. } in uses {
+        for BlockUse { slot, first, .. } in uses {
             let stamp = last.entry(*slot).or_insert(*first);
             *stamp = (*first).max(*stamp);
         }

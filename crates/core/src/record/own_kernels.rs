@@ -10,7 +10,7 @@ use crate::memory::block::Block;
 use crate::record::submitter::{BoundRange, GroupCount};
 use crate::record::transfers::fill_with_kernel;
 use crate::work::graph::control::{COUNTS, ControlTable, Gate, GatedPlace, counts_at};
-use crate::work::kernel_launch::Recipe;
+use crate::work::kernel_launch::PipelineDescriptor;
 use crate::work::region_copy::{RegionCopy, RowAxis, Rows, WORD, extent};
 use crate::work::step::{Span, Work};
 use fencepost_graph_file::MOST_DISPATCHES;
@@ -65,14 +65,14 @@ impl<P> OwnKernels<P> {
     pub(crate) fn get_or_compile(
         &mut self,
         kernel: OwnKernel,
-        compile: impl FnOnce(&Recipe<'_>) -> Result<P>,
+        compile: impl FnOnce(&PipelineDescriptor<'_>) -> Result<P>,
     ) -> Result<Arc<P>> {
         let place = &mut self.0[kernel as usize];
         if let Some(made) = place {
             return Ok(made.clone());
         }
         let (entry, text) = kernel.source();
-        let made = Arc::new(Recipe::compile_own(entry, text, compile)?);
+        let made = Arc::new(PipelineDescriptor::compile_own(entry, text, compile)?);
         Ok(place.insert(made).clone())
     }
 }

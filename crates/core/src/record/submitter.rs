@@ -3,7 +3,7 @@
 //! Also batches of commands that user code recorded with wgpu, the external buffers of a batch, and the description of
 //! a dispatch for both GPU recorders.
 
-use crate::device::Failure;
+use crate::device::SubmitFailure;
 use crate::device::wgpu_device::WgpuDevice;
 use crate::device::wgpu_pipeline::BindGroups;
 use crate::driver::error_scopes::{Operation, scoped};
@@ -49,9 +49,9 @@ impl Submitter {
     pub(crate) fn submit<K>(
         &self,
         signal: TimelineValue,
-        record: impl FnOnce() -> Result<(CommandBuffers, K), Failure>,
+        record: impl FnOnce() -> Result<(CommandBuffers, K), SubmitFailure>,
         reads: impl FnOnce(&K) -> &[DownloadBuffer],
-    ) -> Result<K, Failure> {
+    ) -> Result<K, SubmitFailure> {
         let follow = |kept: &K| {
             self.fence.arm(self.device.queue(), signal, reads(kept));
             Ok(())
@@ -64,9 +64,9 @@ impl Submitter {
 /// submission. Returns the resources to keep until then.
 pub(crate) fn submit<K>(
     device: &WgpuDevice,
-    record: impl FnOnce() -> Result<(CommandBuffers, K), Failure>,
-    follow: impl FnOnce(&K) -> Result<(), Failure>,
-) -> Result<K, Failure> {
+    record: impl FnOnce() -> Result<(CommandBuffers, K), SubmitFailure>,
+    follow: impl FnOnce(&K) -> Result<(), SubmitFailure>,
+) -> Result<K, SubmitFailure> {
     if device.lost().is_raised() {
         return Err(failure(device, None, false));
     }
@@ -114,7 +114,7 @@ pub(crate) fn submit<K>(
 
 /// Returns the failure of a batch for which wgpu panicked. If the panic came after the recording, the device may be
 /// executing the batch, so the device is marked as lost and the resources are leaked.
-fn panicked<K>(device: &WgpuDevice, recorded: Option<K>, panic: &(dyn Any + Send)) -> Failure {
+fn panicked<K>(device: &WgpuDevice, recorded: Option<K>, panic: &(dyn Any + Send)) -> SubmitFailure {
     if recorded.is_some() {
         device.lost().raise("wgpu panicked in a submission");
         std::mem::forget(recorded);
@@ -127,7 +127,7 @@ fn panicked<K>(device: &WgpuDevice, recorded: Option<K>, panic: &(dyn Any + Send
 
 /// Returns the failure of a whole batch, for the scheduler. If `gone` is `true`, wgpu no longer records for the device,
 /// and the device is marked as lost.
-pub(crate) fn failure(device: &WgpuDevice, error: Option<&wgpu::Error>, gone: bool) -> Failure {
+pub(crate) fn failure(device: &WgpuDevice, error: Option<&wgpu::Error>, gone: bool) -> SubmitFailure {
     if gone {
         device.lost().raise("wgpu no longer records for the device");
     }
@@ -154,12 +154,12 @@ pub(crate) fn of(steps: &[Step]) -> Option<CommandBuffers> {
 /// # Errors
 /// Returns `Device` if wgpu panics, as it does for commands of another wgpu instance. Returns `DeviceLost` if wgpu no
 /// longer records for the device, because some fences would not report that. Other errors go to wgpu's error scope.
-pub(crate) fn send(device: &WgpuDevice, commands: CommandBuffers) -> Result<CommandBuffers, Failure> {
+pub(crate) fn send(device: &WgpuDevice, commands: CommandBuffers) -> Result<CommandBuffers, SubmitFailure> {
     let submit = AssertUnwindSafe(|| device.queue().submit(commands));
     let panicked = |_| {
         let object = "commands of the program".into();
         let message = "wgpu panicked when they were submitted".into();
-        Failure { step: None, error: ErrorDetail::Device { object, message }.into(), lost: false }
+        SubmitFailure { step: None, error: ErrorDetail::Device { object, message }.into(), lost: false }
     };
     catch_unwind(submit).map_err(panicked)?;
     if device.still_records() {
@@ -191,7 +191,7 @@ pub(crate) fn named<'a>(device: &WgpuDevice, steps: &'a [Step]) -> Vec<NamedExte
 
 /// Attributes the failure of a whole batch to the first step with an external buffer that wgpu refuses because it is
 /// mapped or destroyed, if there is one.
-pub(crate) fn attribute(device: &WgpuDevice, steps: &[Step], failure: Failure) -> Failure {
+pub(crate) fn attribute(device: &WgpuDevice, steps: &[Step], failure: SubmitFailure) -> SubmitFailure {
     if failure.lost || failure.step.is_some() {
         return failure;
     }
@@ -200,7 +200,7 @@ pub(crate) fn attribute(device: &WgpuDevice, steps: &[Step], failure: Failure) -
         device.refusal(block.wgpu_buffer(), &label).map(|error| (at, error))
     };
     match named(device, steps).iter().find_map(refused) {
-        Some((at, error)) => Failure { step: Some(at), error, lost: false },
+        Some((at, error)) => SubmitFailure { step: Some(at), error, lost: false },
         None => failure,
     }
 }

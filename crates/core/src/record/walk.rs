@@ -4,7 +4,7 @@
 //! A step that replays a part of a graph has several levels. Steps that overlap with these are visited together with
 //! it, level by level, so that one barrier orders the next level of all of them.
 
-use crate::device::Failure;
+use crate::device::SubmitFailure;
 use crate::error::Result;
 use crate::memory::read_slot::{ReadSlot, ReadState};
 use crate::memory::staging::{Payload, Staged};
@@ -252,7 +252,7 @@ impl StepOrder {
         &self,
         steps: &'e [Step],
         visitor: &mut impl WorkVisitor<'e>,
-    ) -> Result<(), Failure> {
+    ) -> Result<(), SubmitFailure> {
         let mut level = None;
         let mut order = self.order.iter();
         while let Some(&at) = order.next() {
@@ -278,7 +278,7 @@ impl StepOrder {
                 work => visit(visitor, step.level, work),
             };
             if let Err(error) = visited {
-                return Err(Failure { step: Some(at), error, lost: false });
+                return Err(SubmitFailure { step: Some(at), error, lost: false });
             }
         }
         Ok(())
@@ -330,7 +330,7 @@ pub(crate) fn walk_together<'e>(
     together: impl Iterator<Item = usize>,
     visitor: &mut impl WorkVisitor<'e>,
     level: &mut Option<u32>,
-) -> Result<(), Failure> {
+) -> Result<(), SubmitFailure> {
     for Visit { level: of_visit, step, place, .. } in visits(steps, together, visitor)? {
         if level.replace(of_visit) != Some(of_visit) {
             visitor.level(of_visit);
@@ -363,7 +363,7 @@ fn visits<'e>(
     steps: &'e [Step],
     together: impl Iterator<Item = usize>,
     visitor: &mut impl WorkVisitor<'e>,
-) -> Result<Vec<Visit>, Failure> {
+) -> Result<Vec<Visit>, SubmitFailure> {
     let mut visits = Vec::new();
     for at in together {
         let Step { level, stamp, work, .. } = &steps[at];
@@ -384,6 +384,6 @@ fn visits<'e>(
     Ok(visits)
 }
 
-fn failure(step: usize, error: crate::error::Error) -> Failure {
-    Failure { step: Some(step), error, lost: false }
+fn failure(step: usize, error: crate::error::Error) -> SubmitFailure {
+    SubmitFailure { step: Some(step), error, lost: false }
 }

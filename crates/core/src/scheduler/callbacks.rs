@@ -10,7 +10,7 @@
 use crate::error::{Error, ErrorDetail, Result, panic_text};
 use crate::scheduler::batch::{Callback, Op};
 use crate::scheduler::engine::Engine;
-use crate::scheduler::queue::{Hold, PointProgress};
+use crate::scheduler::queue::{HoldReason, PointProgress};
 use crate::scheduler::relay::Relay;
 use crate::scheduler::state::State;
 use crate::scheduler::threads::{
@@ -163,7 +163,7 @@ impl State {
     /// Resumes the queue of a callback that has run. A callback that panicked fails its queue.
     fn finish_callback(&mut self, id: HoldId, slot: Slot, panic: Option<String>) {
         self.callbacks.end(id);
-        self.release(Hold::Callback(id));
+        self.release(HoldReason::Callback(id));
         if self.lost.is_some() {
             return;
         }
@@ -184,12 +184,12 @@ impl State {
 
     /// Returns the callback that holds back the queue of a point that is not planned.
     pub(crate) fn callback_before(&self, point: Point) -> Option<BlockingCallback> {
-        let Some(Hold::Callback(callback)) = self.queue(point.slot).hold else { return None };
+        let Some(HoldReason::Callback(callback)) = self.queue(point.slot).hold else { return None };
         if self.reached(point) != PointProgress::Unplanned {
             return None;
         }
         let is_due = |op: &Op| matches!(op, Op::DueCallback(id) if *id == callback);
-        let held = self.queues.held(Hold::Callback(callback));
+        let held = self.queues.held(HoldReason::Callback(callback));
         let mut queues = held.into_iter().map(|slot| self.queue(slot));
         let of = queues.find(|queue| queue.pending.front().is_some_and(|front| is_due(&front.op)));
         let queue = of.map(|queue| queue.label.clone()).unwrap_or_default();

@@ -5,7 +5,7 @@
 //! again. If a command fails during its execution, its queue fails, and other queues go on. A queue keeps the failures
 //! that later calls can still ask for.
 
-use crate::device::{ExecutionFailure, Failure};
+use crate::device::{ExecutionFailure, SubmitFailure};
 use crate::error::{Error, ErrorDetail};
 use crate::scheduler::batch::{Batch, BatchStatus, Command, Op, SubmittedBatch};
 use crate::scheduler::callbacks::wake_all;
@@ -175,7 +175,13 @@ impl Engine {
     ///
     /// A removed command is replaced by [`Work::Nothing`], because other commands may depend on the waits at its
     /// position.
-    pub(crate) fn fail_batch(&self, lane: usize, batch: Batch, steps: Arc<Vec<Step>>, failure: Failure) {
+    pub(crate) fn fail_batch(
+        &self,
+        lane: usize,
+        batch: Batch,
+        steps: Arc<Vec<Step>>,
+        failure: SubmitFailure,
+    ) {
         if failure.lost {
             let reason = match failure.error.detail() {
                 ErrorDetail::DeviceLost { reason, .. } => reason.clone(),
@@ -568,7 +574,7 @@ impl FailureHistory {
 #[cfg(all(test, not(fencepost_loom)))]
 mod complete_tests {
     use super::*;
-    use crate::device::{Failure, KeptResources, Lane, LaneValue, Recorder};
+    use crate::device::{KeptResources, Lane, LaneValue, Recorder, SubmitFailure};
     use crate::memory::uses::Policy;
     use crate::record::cpu::cpu_device::CpuDevice;
     use crate::record::cpu::cpu_recorder as cpu;
@@ -619,7 +625,7 @@ mod complete_tests {
             steps: &Arc<Vec<Step>>,
             waits: &[LaneValue],
             signal: TimelineValue,
-        ) -> Result<KeptResources, Failure> {
+        ) -> Result<KeptResources, SubmitFailure> {
             self.0.submit(steps, waits, signal)?;
             Ok(Some(Box::new(Kept(self.1.clone()))))
         }
@@ -663,8 +669,11 @@ mod failed_batch_tests {
         let steps = Arc::new(std::mem::take(&mut batch.steps));
         let object = "a step".into();
         let message = "refused by the test".into();
-        let failure =
-            Failure { step: Some(step), error: ErrorDetail::Device { object, message }.into(), lost: false };
+        let failure = SubmitFailure {
+            step: Some(step),
+            error: ErrorDetail::Device { object, message }.into(),
+            lost: false,
+        };
         engine.fail_batch(0, batch, steps, failure);
     }
 

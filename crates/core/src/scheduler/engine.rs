@@ -7,7 +7,7 @@ use crate::memory::uses::Policy;
 use crate::scheduler::batch::{Command, Op};
 use crate::scheduler::complete::PointHistory;
 use crate::scheduler::messages::PrintOptions;
-use crate::scheduler::queue::{Hold, QueueState};
+use crate::scheduler::queue::{HoldReason, QueueState};
 use crate::scheduler::queues::Priority;
 use crate::scheduler::state::State;
 use crate::scheduler::times::QueueTiming;
@@ -226,7 +226,7 @@ impl Engine {
     /// Releases a hold and resumes all queues that it held.
     pub(crate) fn release(&self, hold: HoldId) {
         let mut state = self.lock();
-        state.release(Hold::User(hold));
+        state.release(HoldReason::User(hold));
         let wakers = state.waiters.wakers.take(WakeCondition::User(hold));
         state.after.wakers.extend(wakers);
         if !self.threads {
@@ -262,7 +262,7 @@ impl Engine {
         let mut state = self.lock();
         state.loops.ending = true;
         let holds = state.queues.iter().filter_map(|queue| queue.hold);
-        let loops: Vec<Hold> = holds.filter(|hold| matches!(hold, Hold::Loop(_))).collect();
+        let loops: Vec<HoldReason> = holds.filter(|hold| matches!(hold, HoldReason::Loop(_))).collect();
         loops.into_iter().for_each(|hold| _ = state.release(hold));
         self.unlock(state);
     }

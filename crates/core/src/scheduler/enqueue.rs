@@ -14,7 +14,7 @@ use crate::scheduler::engine::{Engine, SLICE};
 use crate::scheduler::lanes::ThreadRest;
 use crate::scheduler::ordering;
 use crate::scheduler::ordering::Admission;
-use crate::scheduler::queue::{Backlog, Hold, PointProgress};
+use crate::scheduler::queue::{Backlog, HoldReason, PointProgress};
 use crate::scheduler::queues::Queues;
 use crate::scheduler::relay::{SignalledBy, UserSignal, UserWait};
 use crate::scheduler::state::{State, describe_hold};
@@ -306,7 +306,7 @@ impl Engine {
         assert_unlocked("a wait for room");
         let _mark = SignallingMark::set(false);
         replace_lane_thread();
-        let mut held: Option<(Hold, Instant)> = None;
+        let mut held: Option<(HoldReason, Instant)> = None;
         loop {
             state = self.lock();
             if let Err(error) = state.check(slot) {
@@ -332,14 +332,14 @@ impl Engine {
                 held = hold.map(|hold| (hold, Instant::now()));
             }
             let waits_for_the_program = held.is_some_and(|(hold, since)| match hold {
-                Hold::Host(_) => true,
-                Hold::User(hold) => {
+                HoldReason::Host(_) => true,
+                HoldReason::User(hold) => {
                     let by = state.queues.held_event(hold).map(|event| event.signalled_by());
                     by == Some(SignalledBy::Program)
                         || by != Some(SignalledBy::OwnThread) && since.elapsed() > LONGEST_HOLD
                 }
-                Hold::Callback(_) => since.elapsed() > LONGEST_HOLD,
-                Hold::Drain(_) | Hold::Loop(_) => false,
+                HoldReason::Callback(_) => since.elapsed() > LONGEST_HOLD,
+                HoldReason::Drain(_) | HoldReason::Loop(_) => false,
             });
             if waits_for_the_program && let Some(hold) = hold {
                 let why = format!("the queue waits: {}", describe_hold(hold));

@@ -7,9 +7,9 @@ use crate::memory::host_access::{HostAccess, HostUseKind};
 use crate::memory::pool::BlockPool;
 use crate::memory::read_slot::{ReadSlot, ReadState};
 use crate::memory::staging::Staged;
-use crate::memory::uses::{BlockUses, Policy, Use};
+use crate::memory::uses::{BlockUse, BlockUses, Policy};
 use crate::scheduler::engine::Engine;
-use crate::scheduler::queue::{Hold, PointProgress};
+use crate::scheduler::queue::{HoldReason, PointProgress};
 use crate::scheduler::state::State;
 use crate::scheduler::wakers::Deadline;
 use crate::work::step::{Span, Work};
@@ -355,7 +355,7 @@ impl ContextMemory {
 
 /// Returns the first earlier use that the host must wait for.
 fn blocker(state: &State, order: &BlockState, span: &Span, write: bool) -> Option<Point> {
-    let mut uses = order.uses.conflicts(span.range(), write).map(Use::point);
+    let mut uses = order.uses.conflicts(span.range(), write).map(BlockUse::point);
     uses.find(|&p| state.reached(p) != PointProgress::Done)
 }
 
@@ -409,7 +409,7 @@ impl Drop for HostGuard {
         state.memory.host_uses -= 1;
         if idle {
             let id = self.access.block().id;
-            if state.release(Hold::Host(id)) && !self.engine.threads {
+            if state.release(HoldReason::Host(id)) && !self.engine.threads {
                 state.wake_all_waiters(); // a task that found no work can now make progress
             }
         }
@@ -426,7 +426,7 @@ pub(crate) fn usable(state: &State, block: &Arc<Block>, slot: Slot) -> bool {
         return Arc::strong_count(block) == 1;
     }
     let clock = &state.queue(slot).clock;
-    let before = |u: &Use| u.slot == slot || u.slot == Slot::CONTEXT || clock.covers(u.slot, u.stamp());
+    let before = |u: &BlockUse| u.slot == slot || u.slot == Slot::CONTEXT || clock.covers(u.slot, u.stamp());
     block.order().uses.all().all(before)
 }
 

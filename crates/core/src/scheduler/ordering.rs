@@ -13,9 +13,9 @@ mod repeated_replay_tests;
 
 use crate::error::{CommandKind, Error, ErrorDetail, Result, Site};
 use crate::memory::block::Block;
-use crate::memory::uses::{Policy, Use, UseDetails, UseOrigin};
+use crate::memory::uses::{BlockUse, Policy, UseDetails, UseOrigin};
 use crate::scheduler::state::State;
-use crate::work::step::{Touch, Work};
+use crate::work::step::{BlockAccess, Work};
 use fencepost_sync::{Clock, Point, Slot, Stamp};
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
@@ -81,7 +81,7 @@ fn find_missing_waits(state: &State, by: Admission, work: &Work) -> Result<Small
 }
 
 /// Returns `true` if the calls of the program order `earlier` before the next command of `slot`.
-fn ordered(state: &State, slot: Slot, earlier: &Use) -> bool {
+fn ordered(state: &State, slot: Slot, earlier: &BlockUse) -> bool {
     earlier.slot == slot
         || earlier.slot == Slot::CONTEXT
         || state.queue(slot).clock.covers(earlier.slot, earlier.stamp())
@@ -89,7 +89,7 @@ fn ordered(state: &State, slot: Slot, earlier: &Use) -> bool {
 }
 
 /// Adds a wait for `earlier`. Waits for the same queue merge into one for the largest stamp.
-fn add_wait_for(waits: &mut SmallVec<[Point; 2]>, earlier: &Use) {
+fn add_wait_for(waits: &mut SmallVec<[Point; 2]>, earlier: &BlockUse) {
     match waits.iter_mut().find(|point| point.slot == earlier.slot) {
         Some(point) => point.stamp = point.stamp.max(earlier.stamp()),
         None => waits.push(earlier.point()),
@@ -97,7 +97,7 @@ fn add_wait_for(waits: &mut SmallVec<[Point; 2]>, earlier: &Use) {
 }
 
 #[cold]
-fn hazard(state: &State, by: Admission, touch: &Touch<'_>, earlier: &Use, array: &str) -> Error {
+fn hazard(state: &State, by: Admission, touch: &BlockAccess<'_>, earlier: &BlockUse, array: &str) -> Error {
     let earlier_site = state.kernels.site(label(state, earlier), earlier.what, earlier.at);
     let later = state.kernels.site(state.queue(by.slot).label.clone(), by.what, by.at);
     let gone = state.queues.has_no_handle(earlier.point());
@@ -126,7 +126,7 @@ fn origin(state: &State, slot: Slot) -> Arc<UseDetails> {
 
 /// Returns the label of the queue that made a use. If possible it comes from the use itself, because another queue may
 /// have the slot by now.
-pub(crate) fn label(state: &State, earlier: &Use) -> Arc<str> {
+pub(crate) fn label(state: &State, earlier: &BlockUse) -> Arc<str> {
     earlier.origin().map_or_else(|| state.queues.name_of(earlier.point()), |origin| origin.queue.clone())
 }
 
@@ -147,7 +147,7 @@ pub(crate) fn record(state: &State, by: Admission, stamp: Stamp, work: &Work) {
         Work::Graph(graph) => Some(graph.last_use().begin(slot, at, stamp, clock)),
         _ => None,
     };
-    for Touch { block, range, write } in work.touches() {
+    for BlockAccess { block, range, write } in work.touches() {
         let mut order = block.order();
         order.fresh &= !write;
         if slot == Slot::CONTEXT {
@@ -156,11 +156,11 @@ pub(crate) fn record(state: &State, by: Admission, stamp: Stamp, work: &Work) {
             order.made = Some((first, stamp));
         }
         let more = details.clone();
-        let many = order.uses.record(Use { slot, first: stamp, range, write, what, at, more }, clock);
+        let many = order.uses.record(BlockUse { slot, first: stamp, range, write, what, at, more }, clock);
         // The list of uses has grown long, so remove the uses that no later command needs.
         if many {
             let born = order.born;
-            let is_failed = |u: &Use| state.queues.sticky_failure(u, born).is_some();
+            let is_failed = |u: &BlockUse| state.queues.sticky_failure(u, born).is_some();
             order.uses.retain_with_failed(|u| !state.forgettable(u), is_failed);
         }
     }
@@ -173,7 +173,7 @@ pub(crate) fn record_making(state: &State, by: Admission, stamp: Stamp, block: &
     let range = 0..block.size;
     let more = Some(origin(state, by.slot));
     let Admission { slot, what, at } = by;
-    let making = Use { slot, first: stamp, range, write: true, what, at, more };
+    let making = BlockUse { slot, first: stamp, range, write: true, what, at, more };
     let mut order = block.order();
     order.uses.clear();
     order.uses.record(making, clock);
@@ -237,7 +237,7 @@ fn why_redundant(state: &State, slot: Slot, point: Point, clock: &Clock) -> Opti
 impl WaitLog {
     /// Counts a wait that the policy adds before `work`. The key is the source lines of both commands, and the array.
     pub(crate) fn note_wait(&mut self, state: &State, by: Admission, work: &Work, wait: Point) {
-        let is_for = |earlier: &&Use| earlier.point() == wait;
+        let is_for = |earlier: &&BlockUse| earlier.point() == wait;
         for touch in work.touches() {
             let order = touch.block.order();
             let Some(earlier) = order.uses.conflicts(touch.range.clone(), touch.write).find(is_for) else {

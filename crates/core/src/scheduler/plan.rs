@@ -5,7 +5,7 @@ use crate::memory::block::HostUse;
 use crate::scheduler::batch::{Batch, BatchStatus, Op};
 use crate::scheduler::costs::CostKind;
 use crate::scheduler::plan::open_batch::{OpenBatch, read_in_place};
-use crate::scheduler::queue::{Hold, PointProgress};
+use crate::scheduler::queue::{HoldReason, PointProgress};
 use crate::scheduler::queues::Priority;
 use crate::scheduler::state::State;
 use crate::work::kernel_launch::Launch;
@@ -55,7 +55,7 @@ enum FrontStep {
     /// The front command waits for this point, which must be planned first.
     Needs(Point),
     /// The front command cannot be planned before this hold is released.
-    Held(Hold),
+    Held(HoldReason),
     /// The open batches must be closed before the command is planned.
     Later,
 }
@@ -289,7 +289,7 @@ impl Planner<'_> {
 
     /// Holds the queue on top of the stack, and every queue below that waits for it. All get the same hold, so that one
     /// release ends it for all, and each is planned again.
-    fn hold(&mut self, stack: &mut Vec<PlanGoal>, hold: Hold) {
+    fn hold(&mut self, stack: &mut Vec<PlanGoal>, hold: HoldReason) {
         while let Some(goal) = stack.pop() {
             self.state.queue_mut(goal.slot).hold.get_or_insert(hold);
             if !goal.needed {
@@ -346,7 +346,7 @@ impl Planner<'_> {
             Op::WaitUser(event) => match event.result() {
                 None => {
                     // The relay is woken after S is released. It polls the context that signals the event.
-                    let hold = Hold::User(event.hold);
+                    let hold = HoldReason::User(event.hold);
                     let relay = event.source();
                     self.state.after.wakers.extend(relay.map(Waker::from));
                     FrontStep::Held(hold)
@@ -364,7 +364,7 @@ impl Planner<'_> {
             },
             Op::Early(_) => unreachable!("bug: a queue of the program has a context command"),
             Op::Callback(_) => self.start_callback(goal.slot),
-            Op::DueCallback(id) => FrontStep::Held(Hold::Callback(*id)),
+            Op::DueCallback(id) => FrontStep::Held(HoldReason::Callback(*id)),
             Op::Loop(_) => self.plan_loop(goal),
             Op::Work(Work::Read { src, slot: read }) if read_in_place(src, read) => {
                 self.plan_read_in_place(goal.slot)
@@ -424,7 +424,7 @@ impl Planner<'_> {
 
     /// Moves the front command and the launches after it into a batch. With a `hold`, the host is accessing the bytes
     /// of the command, and the queue is held instead.
-    fn move_front(&mut self, goal: PlanGoal, hold: Option<Hold>) -> FrontStep {
+    fn move_front(&mut self, goal: PlanGoal, hold: Option<HoldReason>) -> FrontStep {
         if let Some(hold) = hold {
             return FrontStep::Held(hold);
         }
@@ -550,18 +550,18 @@ impl Planner<'_> {
     /// Hands the callback at the front to the callback thread if all earlier commands of the queue are complete.
     fn start_callback(&mut self, slot: Slot) -> FrontStep {
         if !self.state.queue(slot).is_drained() {
-            return FrontStep::Held(Hold::Drain(slot));
+            return FrontStep::Held(HoldReason::Drain(slot));
         }
         let id = self.state.new_hold();
         let queue = self.state.queue_mut(slot);
-        queue.hold = Some(Hold::Callback(id));
+        queue.hold = Some(HoldReason::Callback(id));
         let front =
             queue.pending.front_mut().map(|front| std::mem::replace(&mut front.op, Op::DueCallback(id)));
         if let Some(Op::Callback(run)) = front {
             self.state.callbacks.add(id, slot, run);
             self.state.after.planned_any = true;
         }
-        FrontStep::Held(Hold::Callback(id))
+        FrontStep::Held(HoldReason::Callback(id))
     }
 
     /// Moves the front command of `slot`, which takes `cost` seconds, into the open batch of its lane.
@@ -709,14 +709,14 @@ impl Planner<'_> {
 }
 
 /// Returns the hold for a command that must wait because the host accesses its bytes.
-fn host_conflict(host_uses: u32, work: &Work) -> Option<Hold> {
+fn host_conflict(host_uses: u32, work: &Work) -> Option<HoldReason> {
     if host_uses == 0 {
         return None;
     }
     work.touches().find_map(|touch| {
         let order = touch.block.order();
         let busy = order.host == HostUse::Writing || (touch.write && order.readers > 0);
-        busy.then_some(Hold::Host(touch.block.id))
+        busy.then_some(HoldReason::Host(touch.block.id))
     })
 }
 

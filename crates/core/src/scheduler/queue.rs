@@ -24,7 +24,7 @@ const MADE_TOGETHER: usize = 4;
 
 /// Reason why the front command of a queue cannot be planned.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub(crate) enum Hold {
+pub(crate) enum HoldReason {
     /// The queue waits for a user event that has not ended.
     User(HoldId),
     /// The queue waits for a host callback that has not run.
@@ -70,7 +70,7 @@ pub(crate) struct QueueState {
     /// Pending commands up to this stamp have failed: `born <= failed_upto <= enqueued`. Planning drops them, except
     /// waits for other queues.
     failed_upto: Stamp,
-    pub(crate) hold: Option<Hold>,
+    pub(crate) hold: Option<HoldReason>,
     /// Ranges of cancelled commands that planning has not reached, in ascending order, each with its error.
     cancelled: Vec<(RangeInclusive<Stamp>, Error)>,
     /// First failure since the program last took the error. Every call that enqueues returns it.
@@ -655,7 +655,7 @@ mod tests {
         let mut q = queue(1);
         let waited = Point { slot: Slot(2), stamp: Stamp(1) };
         q.push(Command { stamp: Stamp(2), op: Op::Wait(waited) });
-        q.hold = Some(Hold::User(HoldId(1)));
+        q.hold = Some(HoldReason::User(HoldId(1)));
         q.push(Command { stamp: Stamp(3), op: Op::Callback(crate::scheduler::batch::Callback::new(|| ())) });
         q.fail(Stamp(1), crate::error::ErrorDetail::Busy { array: "x".into() }.into());
         assert!(q.error.is_some() && q.hold.is_none());

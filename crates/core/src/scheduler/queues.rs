@@ -2,11 +2,11 @@
 //! queues. S is the state lock.
 
 use crate::error::Error;
-use crate::memory::uses::Use;
+use crate::memory::uses::BlockUse;
 use crate::scheduler::batch::Op;
 use crate::scheduler::complete::PointHistory;
 use crate::scheduler::plan::open_batch::MOST_CONTEXT_COMMANDS;
-use crate::scheduler::queue::{Backlog, Hold, QueueState};
+use crate::scheduler::queue::{Backlog, HoldReason, QueueState};
 use crate::scheduler::relay::UserWait;
 use fencepost_sync::{HoldId, Point, Slot, Stamp};
 use rustc_hash::FxHashMap;
@@ -40,7 +40,7 @@ struct QueueIndexes {
     /// Number of open queues on each lane.
     on_lane: Vec<usize>,
     /// Queues with each hold.
-    held: FxHashMap<Hold, Vec<Slot>>,
+    held: FxHashMap<HoldReason, Vec<Slot>>,
     /// Free slots of the program's queues, and of helpers. A listed slot may be in use again.
     free: [Vec<Slot>; 2],
     /// Last linked queue. Each link leads to the queue whose last command comes before.
@@ -66,7 +66,7 @@ struct IndexEntries {
     urgent: Option<usize>,
     open: bool,
     is_free: bool,
-    hold: Option<Hold>,
+    hold: Option<HoldReason>,
     of_host: bool,
     backlog: Backlog,
     /// `true` while the queue is linked, because it has incomplete commands that a new queue may have to follow.
@@ -197,12 +197,12 @@ impl Queues {
     }
 
     /// Returns the queues with a hold, in the order in which they got it.
-    pub(crate) fn held(&self, hold: Hold) -> Vec<Slot> {
+    pub(crate) fn held(&self, hold: HoldReason) -> Vec<Slot> {
         self.indexes().held.get(&hold).cloned().unwrap_or_default()
     }
 
     /// Ends a hold. Returns `true` if it held a queue.
-    pub(crate) fn release(&mut self, hold: Hold) -> bool {
+    pub(crate) fn release(&mut self, hold: HoldReason) -> bool {
         let Some(slots) = self.indexes().held.remove(&hold) else { return false };
         for &slot in &slots {
             self.indexes.get_mut().marks[slot.0 as usize].hold = None;
@@ -291,14 +291,14 @@ impl Queues {
 
     /// Returns the error of the command that made a use, if the program has not taken it. Uses up to the stamp `born`
     /// belong to an earlier array.
-    pub(crate) fn sticky_failure(&self, u: &Use, born: Stamp) -> Option<&Error> {
+    pub(crate) fn sticky_failure(&self, u: &BlockUse, born: Stamp) -> Option<&Error> {
         let failures = &self[u.slot].failures;
         if u.stamp() > born { failures.sticky(u.stamp()) } else { None }
     }
 
     /// Returns the wait for the user event of a hold.
     pub(crate) fn held_event(&self, hold: HoldId) -> Option<&UserWait> {
-        let held = self.held(Hold::User(hold)).into_iter();
+        let held = self.held(HoldReason::User(hold)).into_iter();
         held.filter_map(|slot| self[slot].pending.front()).find_map(|front| match &front.op {
             Op::WaitUser(event) if event.hold == hold => Some(event),
             _ => None,
@@ -429,7 +429,7 @@ impl QueueIndexes {
         }
     }
 
-    fn update_hold(&mut self, slot: Slot, hold: Option<Hold>) {
+    fn update_hold(&mut self, slot: Slot, hold: Option<HoldReason>) {
         let before = std::mem::replace(&mut self.marks[slot.0 as usize].hold, hold);
         if before == hold {
             return;
@@ -580,7 +580,7 @@ mod tests {
     use crate::memory::uses::Policy;
     use crate::scheduler::costs::CommandCosts;
     use crate::scheduler::engine::Engine;
-    use crate::scheduler::queue::{Backlog, Hold, PointProgress};
+    use crate::scheduler::queue::{Backlog, HoldReason, PointProgress};
     use crate::scheduler::queues::Priority;
     use crate::scheduler::test_engine::{
         block, engine, engine_with, enqueue, enqueue_wait, enqueue_work, fill, finish, hold, queue, queue_of,
@@ -701,7 +701,7 @@ mod tests {
         drop(engine.lock().plan([of_a, of_b], Priority::Normal));
         assert!(plans(&engine, Priority::Normal, false).is_empty());
         let held = engine.lock().queue(a).hold.expect("the gate holds the queue");
-        assert!(matches!(held, Hold::User(_)));
+        assert!(matches!(held, HoldReason::User(_)));
         assert_eq!(engine.lock().queues.held(held), [a]);
         gate.signal();
         assert_eq!(plans(&engine, Priority::Normal, true), [a]);

@@ -266,7 +266,7 @@ impl Relay {
                 }
             }
             RelaySource::User(engine, user) => {
-                let idle = idle_context(engine);
+                let idle = active_context(engine);
                 if let Some(engine) = &idle {
                     engine.make_progress(limit);
                 }
@@ -320,7 +320,7 @@ impl Relay {
                 }
             }
             RelaySource::User(engine, _) => {
-                if let Some(engine) = idle_context(engine) {
+                if let Some(engine) = active_context(engine) {
                     engine.make_progress(Duration::ZERO);
                     waker.wake_by_ref();
                 }
@@ -347,8 +347,8 @@ impl Relay {
 
 /// Returns the context of an event if the caller must do that context's work. That is so if the context has no threads
 /// but work to do, and may run a callback that signals the event.
-fn idle_context(engine: &Weak<Engine>) -> Option<Arc<Engine>> {
-    engine.upgrade().filter(|engine| !engine.threads && engine.lock().busy())
+fn active_context(engine: &Weak<Engine>) -> Option<Arc<Engine>> {
+    engine.upgrade().filter(|engine| !engine.threads && engine.lock().can_make_progress())
 }
 
 impl Wake for Relay {

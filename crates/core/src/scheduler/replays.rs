@@ -15,7 +15,7 @@ use crate::scheduler::complete::PointHistory;
 use crate::scheduler::engine::Engine;
 use crate::scheduler::ordering;
 use crate::scheduler::ordering::Admission;
-use crate::scheduler::queue::{Hold, PointProgress, QueueState};
+use crate::scheduler::queue::{HoldReason, PointProgress, QueueState};
 use crate::scheduler::queues::Queues;
 use crate::scheduler::state::State;
 use crate::scheduler::wakers::{WakeCondition, Wakers};
@@ -87,7 +87,7 @@ impl State {
             (None, _) => {}
             (Some(chunk), Ok(goes_on)) => {
                 chunk.goes_on = Some(*goes_on);
-                self.release(Hold::Loop(hold));
+                self.release(HoldReason::Loop(hold));
             }
             (Some(_), Err(error)) => {
                 let stamp = front.stamp;
@@ -98,11 +98,11 @@ impl State {
 
     /// Returns the batch of the chunk that must complete first, if a loop holds the queue of an unplanned point.
     pub(crate) fn chunk_before(&self, point: Point) -> Option<Seq> {
-        let Some(Hold::Loop(hold)) = self.queue(point.slot).hold else { return None };
+        let Some(HoldReason::Loop(hold)) = self.queue(point.slot).hold else { return None };
         if self.reached(point) != PointProgress::Unplanned {
             return None;
         }
-        let held = self.queues.held(Hold::Loop(hold)).into_iter();
+        let held = self.queues.held(HoldReason::Loop(hold)).into_iter();
         held.filter_map(|slot| self.queue(slot).front_loop()).find(|run| run.hold == hold)?.awaited()
     }
 }
@@ -134,7 +134,7 @@ impl Engine {
         queue.end_times();
         // A running callback keeps its hold. Any other hold belongs to a cancelled command, or planning will find it
         // again.
-        let held = queue.hold.filter(|held| !matches!(held, Hold::Callback(_)));
+        let held = queue.hold.filter(|held| !matches!(held, HoldReason::Callback(_)));
         if let Some(held) = held {
             state.release(held);
         }

@@ -3,7 +3,7 @@
 use crate::device::CostModel;
 use crate::device::adapter::AdapterInfo;
 use crate::error::{Error, Result};
-use crate::memory::uses::{Policy, Use};
+use crate::memory::uses::{BlockUse, Policy};
 use crate::scheduler::batch::{Batches, Command, Op};
 use crate::scheduler::callbacks::Callbacks;
 use crate::scheduler::costs::KernelNames;
@@ -13,7 +13,7 @@ use crate::scheduler::host_guard::ContextMemory;
 use crate::scheduler::lanes::{LaneState, Plannable};
 use crate::scheduler::messages::Deliveries;
 use crate::scheduler::plan::Plannings;
-use crate::scheduler::queue::{Hold, PointProgress, QueueState};
+use crate::scheduler::queue::{HoldReason, PointProgress, QueueState};
 use crate::scheduler::queues::{Priority, Queues};
 use crate::scheduler::replays::ContextLoops;
 use crate::scheduler::times::{ContextNotes, QueueTiming};
@@ -212,23 +212,23 @@ impl State {
     }
 
     /// Returns `true` if no batch is planned or in flight, and no callback and no message is due. Unplanned commands do
-    /// not count, so a context can be both idle and [`busy`](Self::busy).
-    pub(crate) fn idle(&self) -> bool {
+    /// not count, so both this and [`can_make_progress`](Self::can_make_progress) can be true.
+    pub(crate) fn nothing_in_flight(&self) -> bool {
         let idle = |lane: &LaneState| lane.timeline.in_flight() == 0 && !lane.has_ready();
         !self.callbacks.are_due() && !self.deliveries.are_due(&self.queues) && self.lanes.iter().all(idle)
     }
 
     /// Returns `true` if `make_progress` has work to do: a batch is in flight, a callback or messages are due, or a
     /// lane can submit or plan something. Batches that wait for another thread do not count, so this is not the
-    /// opposite of [`idle`](Self::idle).
-    pub(crate) fn busy(&self) -> bool {
+    /// opposite of [`nothing_in_flight`](Self::nothing_in_flight).
+    pub(crate) fn can_make_progress(&self) -> bool {
         let works = |lane: usize| self.lanes[lane].timeline.in_flight() > 0 || self.something_for(lane);
         self.callbacks.are_due() || self.deliveries.are_due(&self.queues) || (0..self.lanes.len()).any(works)
     }
 
     /// Returns `true` if no later use will need to wait for `earlier`. Under [`Policy::Checked`] only the host clock
     /// counts, because an error must not depend on the progress of the device.
-    pub(crate) fn forgettable(&self, earlier: &Use) -> bool {
+    pub(crate) fn forgettable(&self, earlier: &BlockUse) -> bool {
         match self.policy {
             Policy::Checked => self.host_clock().covers(earlier.slot, earlier.stamp()),
             _ => self.queue(earlier.slot).completed() >= earlier.stamp(),
@@ -248,7 +248,7 @@ impl State {
     }
 
     /// Ends a hold. Returns `true` if it held a queue.
-    pub(crate) fn release(&mut self, hold: Hold) -> bool {
+    pub(crate) fn release(&mut self, hold: HoldReason) -> bool {
         let any = self.queues.release(hold);
         if any {
             self.plannings.forget_search();
@@ -293,7 +293,7 @@ impl State {
             queue.advance_completed(|seq| batches.is_done(seq));
             wakers.extend(self.waiters.wakers.take_upto(slot, queue.completed()));
             if queue.is_drained() {
-                self.release(Hold::Drain(slot));
+                self.release(HoldReason::Drain(slot));
             }
             self.free_slot(slot);
         }
@@ -414,12 +414,12 @@ fn describe_work(work: &Work) -> String {
     }
 }
 
-pub(crate) fn describe_hold(hold: Hold) -> &'static str {
+pub(crate) fn describe_hold(hold: HoldReason) -> &'static str {
     match hold {
-        Hold::User(_) => "a user event is not signalled",
-        Hold::Callback(_) => "a host callback has not run",
-        Hold::Host(_) => "the host accesses an array",
-        Hold::Drain(_) => "a host callback waits for earlier work",
-        Hold::Loop(_) => "a chunk of a loop is not complete",
+        HoldReason::User(_) => "a user event is not signalled",
+        HoldReason::Callback(_) => "a host callback has not run",
+        HoldReason::Host(_) => "the host accesses an array",
+        HoldReason::Drain(_) => "a host callback waits for earlier work",
+        HoldReason::Loop(_) => "a chunk of a loop is not complete",
     }
 }

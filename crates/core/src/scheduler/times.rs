@@ -3,7 +3,7 @@
 //! The host clock covers the work that the program knows to be complete.
 
 use crate::error::{CommandKind, Result};
-use crate::memory::uses::Use;
+use crate::memory::uses::BlockUse;
 use crate::scheduler::batch::{Callback, Command, Op, Timed};
 use crate::scheduler::complete::PointHistory;
 use crate::scheduler::engine::Engine;
@@ -174,7 +174,7 @@ impl State {
     }
 
     /// Adds uses of an array to the host clock. The uses must be complete.
-    pub(crate) fn report_uses_done<'a>(&mut self, uses: impl Iterator<Item = &'a Use>) {
+    pub(crate) fn report_uses_done<'a>(&mut self, uses: impl Iterator<Item = &'a BlockUse>) {
         uses.for_each(|earlier| {
             self.note_done(earlier.point(), earlier.origin().map(|origin| &origin.clock))
         });

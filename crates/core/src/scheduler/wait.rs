@@ -16,7 +16,7 @@ use crate::scheduler::callbacks::Blocked;
 use crate::scheduler::engine::{Engine, SLICE};
 use crate::scheduler::plan::PlanRest;
 use crate::scheduler::plan::open_batch::DueCommands;
-use crate::scheduler::queue::{Hold, PointProgress};
+use crate::scheduler::queue::{HoldReason, PointProgress};
 use crate::scheduler::queues::Priority;
 use crate::scheduler::relay::{Relay, UserSignal};
 use crate::scheduler::state::State;
@@ -66,7 +66,7 @@ impl State {
     pub(crate) fn held_by(&self, point: Point) -> Option<Arc<Relay>> {
         // The queue may be held only because it waits for another held queue, so the wait for the event may be at the
         // front of any queue.
-        let Some(Hold::User(hold)) = self.queue(point.slot).hold else { return None };
+        let Some(HoldReason::User(hold)) = self.queue(point.slot).hold else { return None };
         let waits = self.reached(point) == PointProgress::Unplanned;
         Relay::of(self.queues.held_event(hold).filter(|_| waits)?)
     }
@@ -129,7 +129,7 @@ impl State {
         let batch = match (self.target_state(target), target) {
             (TargetState::In(seq), _) => Some(seq),
             (TargetState::Unplanned, WaitTarget::Point(point)) => match self.queue(point.slot).hold {
-                Some(Hold::Drain(slot)) => self.queue(slot).first_batch(),
+                Some(HoldReason::Drain(slot)) => self.queue(slot).first_batch(),
                 _ => None,
             },
             _ => None,
@@ -416,7 +416,7 @@ impl Engine {
     /// Parks until a change is notified, for at most `limit`, if `hold` still holds a queue.
     pub(crate) fn park_while_held(&self, hold: HoldId, limit: Duration) {
         let state = self.lock();
-        if !state.queues.held(Hold::User(hold)).is_empty() {
+        if !state.queues.held(HoldReason::User(hold)).is_empty() {
             self.park(state, limit);
         }
     }
@@ -431,7 +431,7 @@ impl Engine {
         }
         let state = self.lock();
         let submits = state.lanes.iter().any(|lane| lane.token);
-        let busy = submits || state.busy() || state.deliveries.running.is_some();
+        let busy = submits || state.can_make_progress() || state.deliveries.running.is_some();
         drop(state);
         if busy {
             waker.wake_by_ref();
@@ -488,7 +488,7 @@ impl Engine {
     /// others are planned once no batch is planned or in flight. Then waits for the oldest submission of each lane, for
     /// at most `limit`.
     pub(crate) fn make_progress(&self, limit: Duration) {
-        if !self.plan_and_submit(DueCommands::Requested) && self.lock().idle() {
+        if !self.plan_and_submit(DueCommands::Requested) && self.lock().nothing_in_flight() {
             self.plan_and_submit(DueCommands::All);
         }
         for lane in 0..self.lanes.len() {
@@ -577,7 +577,7 @@ impl Engine {
                 self.continue_loops();
             }
             WaitStep::Submit(lane) if self.threads => drop(self.submit_watched(state, lane)),
-            step if self.threads || !state.busy() => {
+            step if self.threads || !state.can_make_progress() => {
                 // The caller parks only if there are no deferred actions, because they may complete the target.
                 let after = std::mem::take(&mut state.after);
                 if after.is_empty() {

@@ -10,7 +10,7 @@ use crate::scheduler::callbacks::forget_polls_of;
 use crate::scheduler::engine::{Engine, SLICE};
 use crate::scheduler::plan::PlanRest;
 use crate::scheduler::plan::open_batch::DueCommands;
-use crate::scheduler::queue::{Hold, PointProgress};
+use crate::scheduler::queue::{HoldReason, PointProgress};
 use crate::scheduler::queues::{Priority, Queues};
 use crate::scheduler::state::State;
 use crate::scheduler::wait::{TargetState, WaitTarget};
@@ -213,14 +213,14 @@ pub(crate) struct Waiters {
     /// Callers that are parked until a planned batch is done. Not counted in `asleep`.
     pub(crate) parked: Vec<ParkedCaller>,
     /// Queues that tasks wait for, each with its current hold. When the hold changes, the tasks poll again.
-    repolls: Vec<(Slot, Option<Hold>)>,
+    repolls: Vec<(Slot, Option<HoldReason>)>,
     /// Registered wakers.
     pub(crate) wakers: Wakers,
 }
 
 impl Waiters {
     /// Records the hold of a queue that tasks wait for. They poll again when the hold changes.
-    fn note_hold(&mut self, slot: Slot, hold: Option<Hold>) {
+    fn note_hold(&mut self, slot: Slot, hold: Option<HoldReason>) {
         match self.repolls.iter_mut().find(|(of, _)| *of == slot) {
             Some((_, seen)) => *seen = hold,
             None => self.repolls.push((slot, hold)),
@@ -235,7 +235,7 @@ impl Waiters {
         for (slot, seen) in std::mem::take(&mut self.repolls) {
             let queue = &queues[slot];
             match queue.hold {
-                Some(Hold::User(_) | Hold::Callback(_)) if queue.hold != seen => {
+                Some(HoldReason::User(_) | HoldReason::Callback(_)) if queue.hold != seen => {
                     let wakers = self.wakers.take_upto(slot, Stamp(u64::MAX));
                     due.extend(wakers);
                 }

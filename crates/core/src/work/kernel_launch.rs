@@ -4,7 +4,7 @@ use crate::error::{ErrorDetail, KernelId, Result, subject};
 use crate::memory::block::{Block, overlap};
 #[cfg(cpu)]
 use crate::work::step::HostCode;
-use crate::work::step::{Span, Touch};
+use crate::work::step::{BlockAccess, Span};
 use fencepost_kernels::{Access, Entry, HostKernel, Interface, Module, ParamsBlock, ShaderSource, Trust};
 use fencepost_sync::prim::{Condvar, Mutex, lock, sleep};
 use std::any::Any;
@@ -130,7 +130,7 @@ impl Launch {
 
     /// Returns the accesses of the bindings and of the group counts.
     #[inline]
-    pub(crate) fn touches(&self) -> impl Iterator<Item = Touch<'_>> {
+    pub(crate) fn touches(&self) -> impl Iterator<Item = BlockAccess<'_>> {
         touches(&self.bindings, [self.indirect.as_ref(), None])
     }
 
@@ -166,7 +166,7 @@ impl Launch {
 pub(crate) fn touches<'a>(
     bound: &'a [BoundArray],
     spans: [Option<&'a Span>; 2],
-) -> impl Iterator<Item = Touch<'a>> {
+) -> impl Iterator<Item = BlockAccess<'a>> {
     let others = if spans.iter().any(Option::is_some) { spans.len() } else { 0 };
     (0..bound.len() + others).filter_map(move |at| match bound.get(at) {
         Some(bound) => bound.touch(),
@@ -201,8 +201,8 @@ fn check_alias(kernel: &KernelInner, block: &Block, i: usize, j: usize) -> Resul
     Err(ErrorDetail::Aliased { subject, node, first, second, array }.into())
 }
 
-fn of_span(span: &Span, write: bool) -> Touch<'_> {
-    Touch { block: &span.block, range: span.range(), write }
+fn of_span(span: &Span, write: bool) -> BlockAccess<'_> {
+    BlockAccess { block: &span.block, range: span.range(), write }
 }
 
 impl BoundArray {
@@ -218,9 +218,9 @@ impl BoundArray {
     }
 
     #[inline]
-    pub(crate) fn touch(&self) -> Option<Touch<'_>> {
+    pub(crate) fn touch(&self) -> Option<BlockAccess<'_>> {
         let write = self.used?.writes();
-        Some(Touch { block: &self.block, range: self.range(), write })
+        Some(BlockAccess { block: &self.block, range: self.range(), write })
     }
 }
 
@@ -407,7 +407,7 @@ impl DevicePipeline {
 }
 
 /// Input of the compilation of one entry point.
-pub(crate) struct Recipe<'a> {
+pub(crate) struct PipelineDescriptor<'a> {
     pub(crate) module: &'a Module,
     /// The entry point with these `overrides`.
     pub(crate) entry: &'a Entry,
@@ -418,7 +418,7 @@ pub(crate) struct Recipe<'a> {
     pub(crate) trust: Option<Trust>,
 }
 
-impl Recipe<'_> {
+impl PipelineDescriptor<'_> {
     /// Returns the interface of the entry point.
     pub(crate) fn interface(&self) -> &Interface {
         self.entry.interface()
@@ -428,11 +428,17 @@ impl Recipe<'_> {
     pub(crate) fn compile_own<T>(
         entry: &str,
         text: &'static str,
-        compile: impl FnOnce(&Recipe<'_>) -> Result<T>,
+        compile: impl FnOnce(&PipelineDescriptor<'_>) -> Result<T>,
     ) -> Result<T> {
         let module = Module::parse(&ShaderSource::text(format!("{entry}.wgsl"), text))?;
         let entry = module.entry(entry, &[])?;
         let overrides = &[];
-        compile(&Recipe { module: &module, entry: &entry, overrides, reference: None, trust: None })
+        compile(&PipelineDescriptor {
+            module: &module,
+            entry: &entry,
+            overrides,
+            reference: None,
+            trust: None,
+        })
     }
 }

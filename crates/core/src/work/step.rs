@@ -101,7 +101,7 @@ impl Work {
 
     /// Returns all accesses of this command. Bindings that the entry point does not use are left out.
     #[inline]
-    pub(crate) fn touches(&self) -> impl Iterator<Item = Touch<'_>> {
+    pub(crate) fn touches(&self) -> impl Iterator<Item = BlockAccess<'_>> {
         let bound: &[BoundArray] = match self {
             Work::Launch(launch) => &launch.bindings,
             Work::WgpuCommands(encoded) => &encoded.uses,
@@ -285,7 +285,7 @@ impl Pattern {
 }
 
 /// Access of a command to a range of a block. Accesses decide the order of commands.
-pub(crate) struct Touch<'a> {
+pub(crate) struct BlockAccess<'a> {
     pub(crate) block: &'a Arc<Block>,
     pub(crate) range: Range<u64>,
     pub(crate) write: bool,

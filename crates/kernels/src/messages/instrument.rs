@@ -13,20 +13,20 @@ use crate::messages::rewrite::Edit;
 use crate::messages::statement::{MessageStatement, arguments, mistake, statements};
 use crate::messages::value_type::ValueType;
 use crate::messages::{MessageSite, Messages};
-use crate::splice::Spliced;
+use crate::splice::SplicedText;
 use crate::tokens::{Declaration, Token, Tokens, declarations};
-use crate::wording::Finding;
+use crate::wording::Diagnostic;
 
 /// A shader that contains messages.
 pub(crate) struct MessageText {
-    written: Arc<Spliced>,
+    written: Arc<SplicedText>,
     statements: Vec<MessageStatement>,
     names: MessageNames,
 }
 
 /// Text that writes the messages.
 pub(crate) struct WithMessages {
-    pub(crate) source: Arc<Spliced>,
+    pub(crate) source: Arc<SplicedText>,
     pub(crate) messages: Messages,
     /// Name of the message buffer.
     pub(crate) buffer: String,
@@ -45,7 +45,7 @@ impl MessageText {
     ///
     /// # Errors
     /// Returns the first mistake in a statement.
-    pub(crate) fn read(written: &Arc<Spliced>) -> Result<Option<Self>, Finding> {
+    pub(crate) fn read(written: &Arc<SplicedText>) -> Result<Option<Self>, Diagnostic> {
         let text = &written.text;
         if !text.contains("print") && !text.contains("assert") {
             return Ok(None);
@@ -66,12 +66,12 @@ impl MessageText {
     }
 
     /// Returns the text of the program.
-    pub(crate) fn written(&self) -> &Spliced {
+    pub(crate) fn written(&self) -> &SplicedText {
         &self.written
     }
 
     /// Returns the first form, with a variable for each value.
-    pub(crate) fn typed(&self) -> Arc<Spliced> {
+    pub(crate) fn typed(&self) -> Arc<SplicedText> {
         let mark = self.names.mark();
         let mut edits = Vec::new();
         for (site, statement) in self.statements.iter().enumerate() {
@@ -87,14 +87,14 @@ impl MessageText {
         }
         let end = self.written.text.len();
         edits.push(Edit { at: end..end, text: format!("\nvar<private> {mark}: u32;") });
-        Arc::new(Spliced::rewritten(&self.written, &edits))
+        Arc::new(SplicedText::rewritten(&self.written, &edits))
     }
 
     /// Returns the statements with the types of their values. `typed` is the module of the first form.
     ///
     /// # Errors
     /// Returns the first value of a type that messages do not support.
-    pub(crate) fn sites(&self, typed: &naga::Module) -> Result<Vec<MessageSite>, Finding> {
+    pub(crate) fn sites(&self, typed: &naga::Module) -> Result<Vec<MessageSite>, Diagnostic> {
         let variables = variables(typed);
         let statements = self.statements.iter().enumerate();
         statements.map(|(number, statement)| self.site(number, statement, typed, &variables)).collect()
@@ -119,7 +119,7 @@ impl MessageText {
         edits.sort_by_key(|edit| edit.at.start);
         let end = self.written.text.len();
         edits.push(Edit { at: end..end, text: added });
-        let source = Arc::new(Spliced::rewritten(&self.written, &edits));
+        let source = Arc::new(SplicedText::rewritten(&self.written, &edits));
         WithMessages { source, messages, buffer: self.names.buffer() }
     }
 
@@ -129,7 +129,7 @@ impl MessageText {
         statement: &MessageStatement,
         typed: &naga::Module,
         variables: &HashMap<&str, Handle<Type>>,
-    ) -> Result<MessageSite, Finding> {
+    ) -> Result<MessageSite, Diagnostic> {
         let type_of = |name: String| variables.get(name.as_str()).copied();
         let text_of =
             |ty: Option<Handle<Type>>| ty.map_or("unknown".into(), |ty| typed.to_ctx().type_to_string(ty));

@@ -140,8 +140,8 @@ fn fp_head(at: u32, site: u32) -> u32 {
 }";
 
 /// Function that begins a printed record, and returns the place of its values, or 0 if the record does not fit. After
-/// the first record that does not fit, no later one fits either, so there are no gaps between records. The load keeps
-/// the counter from overflowing.
+/// the first record that does not fit, no later one fits either, so there are no gaps between records. The counter
+/// is compared before it is increased, so that it cannot overflow.
 const PRINT: &str = "
 fn fp_print(site: u32, size: u32) -> u32 {
     let space = arrayLength(&fp_messages.words) - ASSERTSu;
@@ -156,11 +156,13 @@ fn fp_print(site: u32, size: u32) -> u32 {
     return 0u;
 }";
 
-/// Function that begins the record of a failed assertion. An invocation writes a record only if no earlier invocation
-/// (by number) has failed so far, so the last record to begin belongs to the first invocation. Records use the slots in
-/// turn. The second check keeps an outdated record from overwriting a later one in its slot. A record is lost only if
-/// the previous writer of its slot pauses after its check while as many others begin as there are slots. A slot without
-/// a record is 0. `first` is the complement of the number of the first invocation, because the header starts as zeros.
+/// Function that begins the record of a failed assertion.
+///
+/// - `first` is the complement of the number of the first failed invocation, because the header starts as zeros.
+/// - Only an invocation before all that have failed so far writes a record, so the last record belongs to the first one.
+/// - Records use the slots in turn. The second check keeps an outdated record from overwriting a later one. A record is
+///   lost only if the previous writer of its slot pauses after this check, while as many others begin as there are slots.
+/// - A slot without a record is 0.
 const FAIL: &str = "
 fn fp_fail(site: u32) -> u32 {
     atomicAdd(&fp_messages.failed, 1u);

@@ -3,7 +3,7 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use crate::splice::{Origin, Spliced};
+use crate::splice::{SourceLocation, SplicedText};
 
 /// Replacement of the bytes `at` of a text.
 #[derive(Debug)]
@@ -14,8 +14,8 @@ pub(crate) struct Edit {
 
 /// Map from the bytes of an edited text to the original.
 #[derive(Clone, Debug)]
-pub(crate) struct Rewritten {
-    pub(crate) written: Arc<Spliced>,
+pub(crate) struct EditMap {
+    pub(crate) written: Arc<SplicedText>,
     /// Start of each kept part and each edit, in ascending order: in this text and in the original, and `true` if the
     /// part is kept.
     parts: Vec<(usize, usize, bool)>,
@@ -23,7 +23,7 @@ pub(crate) struct Rewritten {
 
 /// Returns `written` with edits, which must be in ascending order and not overlap. Line breaks in removed parts are
 /// kept, so that line numbers do not change.
-pub(crate) fn rewrite(written: &Arc<Spliced>, edits: &[Edit]) -> (String, Rewritten) {
+pub(crate) fn rewrite(written: &Arc<SplicedText>, edits: &[Edit]) -> (String, EditMap) {
     let old = &written.text;
     let mut text = String::new();
     let mut parts = Vec::new();
@@ -39,12 +39,12 @@ pub(crate) fn rewrite(written: &Arc<Spliced>, edits: &[Edit]) -> (String, Rewrit
     }
     parts.push((text.len(), done, true));
     text.push_str(&old[done..]);
-    (text, Rewritten { written: written.clone(), parts })
+    (text, EditMap { written: written.clone(), parts })
 }
 
-impl Rewritten {
+impl EditMap {
     /// Returns the place in its file of a byte of the new text. A byte in an edit maps to the start of the edit.
-    pub(crate) fn origin(&self, byte: usize) -> Origin<'_> {
+    pub(crate) fn origin(&self, byte: usize) -> SourceLocation<'_> {
         self.written.origin(self.written_byte(byte))
     }
 
@@ -63,7 +63,7 @@ mod tests {
     #[test]
     fn each_byte_has_its_place_in_the_written_text() {
         let old = "one\ntwo(\n x)\nthree";
-        let written = Arc::new(Spliced::new("a.wgsl", "", old, &[]).unwrap());
+        let written = Arc::new(SplicedText::new("a.wgsl", "", old, &[]).unwrap());
         let edits = [
             Edit { at: 4..8, text: "LONGER{".into() },
             Edit { at: 8..10, text: "y=".into() },

@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use crate::messages::format;
 use crate::tokens::Token;
-use crate::wording::Finding;
+use crate::wording::Diagnostic;
 
 /// A statement `print("text", values...);` or `assert(condition, "text", values...);`.
 #[derive(Debug)]
@@ -25,7 +25,7 @@ pub(crate) struct MessageStatement {
 ///
 /// # Errors
 /// Returns the first mistake.
-pub(crate) fn statements(tokens: &[Token<'_>]) -> Result<Vec<MessageStatement>, Finding> {
+pub(crate) fn statements(tokens: &[Token<'_>]) -> Result<Vec<MessageStatement>, Diagnostic> {
     let declares = |name: &str| {
         tokens
             .windows(2)
@@ -78,7 +78,7 @@ pub(crate) fn statements(tokens: &[Token<'_>]) -> Result<Vec<MessageStatement>, 
 }
 
 /// Reads the statement at token `at`, and returns the token after its closing bracket.
-fn statement(tokens: &[Token<'_>], at: usize) -> Result<(MessageStatement, usize), Finding> {
+fn statement(tokens: &[Token<'_>], at: usize) -> Result<(MessageStatement, usize), Diagnostic> {
     let name = tokens[at];
     let is_assert = name.text == "assert";
     let Some((arguments, end)) = arguments(tokens, at + 2) else {
@@ -165,12 +165,12 @@ fn is_text(tokens: &[Token<'_>], argument: &Range<usize>) -> bool {
     argument.len() == 1 && tokens[argument.start].text.starts_with('"')
 }
 
-fn text_pieces(text: &Token<'_>) -> Result<Vec<String>, Finding> {
+fn text_pieces(text: &Token<'_>) -> Result<Vec<String>, Diagnostic> {
     format::pieces(text.text).map_err(|(message, at, len)| mistake(text.at + at..text.at + at + len, message))
 }
 
 /// Returns the mistake of a statement without a text in quotes.
-fn no_text(tokens: &[Token<'_>], name: Token<'_>, found: Option<Range<usize>>) -> Finding {
+fn no_text(tokens: &[Token<'_>], name: Token<'_>, found: Option<Range<usize>>) -> Diagnostic {
     let at = found.map_or(name.at..name.end(), |found| tokens[found.start].at..tokens[found.end - 1].end());
     let message = match name.text {
         "assert" => {
@@ -193,8 +193,8 @@ fn follow(values: usize) -> String {
 }
 
 /// Returns a mistake in these bytes.
-pub(crate) fn mistake(bytes: Range<usize>, message: String) -> Finding {
-    Finding { message, span: Span::new(bytes.start as u32, bytes.end as u32) }
+pub(crate) fn mistake(bytes: Range<usize>, message: String) -> Diagnostic {
+    Diagnostic { message, span: Span::new(bytes.start as u32, bytes.end as u32) }
 }
 
 #[cfg(test)]
@@ -297,7 +297,7 @@ mod tests {
             ("print(\"a\")", "print", "`print` is a statement of a function"),
         ] {
             let text = format!("fn f() {{ {body} }}");
-            let Finding { message: found, span } =
+            let Diagnostic { message: found, span } =
                 statements(&Tokens::of(&text).collect::<Vec<_>>()).expect_err(body);
             assert!(found.starts_with(message), "{body}: {found}");
             assert_eq!(&text[span.to_range().unwrap()], part, "{body}");

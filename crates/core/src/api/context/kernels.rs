@@ -10,7 +10,7 @@ use crate::runtime::owner::Owner;
 use crate::runtime::pending::{LateSteps, Pending, WaitMode, late};
 use crate::scheduler::engine::Engine;
 use crate::scheduler::threads::replace_lane_thread;
-use crate::work::kernel_launch::{KernelInner, KernelText, LatePipeline, Pipeline, Recipe};
+use crate::work::kernel_launch::{KernelInner, KernelText, LatePipeline, Pipeline, PipelineDescriptor};
 #[cfg(cpu)]
 use fencepost_kernels::HostKernel;
 use fencepost_kernels::{
@@ -130,7 +130,7 @@ impl Context {
         entry: &str,
         overrides: &[(&str, f64)],
     ) -> Result<DynKernel> {
-        let source = source.into().or_labelled(entry);
+        let source = source.into().with_default_label(entry);
         dynamic(&self.owner, &Job::new(source, entry, overrides))
     }
 
@@ -181,7 +181,7 @@ impl Context {
         overrides: &[(&str, f64)],
     ) -> Pending<DynKernel> {
         let untyped = |owner: &Owner, inner| Ok(DynKernel { inner, owner: owner.clone() });
-        self.later(Job::new(source.into().or_labelled(entry), entry, overrides), untyped)
+        self.later(Job::new(source.into().with_default_label(entry), entry, overrides), untyped)
     }
 
     fn later<K: Unpin + 'static>(
@@ -455,7 +455,7 @@ fn pipeline(engine: &Engine, module: &Module, entry: &Entry, origin: &KernelText
     let overrides: Vec<_> = origin.overrides.iter().map(|(name, value)| (&**name, *value)).collect();
     let reference = origin.source.reference();
     let trust = origin.trust;
-    let recipe = Recipe { module, entry, overrides: &overrides, reference, trust };
+    let recipe = PipelineDescriptor { module, entry, overrides: &overrides, reference, trust };
     engine.checked(engine.device.compile(&recipe))
 }
 

@@ -21,8 +21,8 @@ use crate::scheduler::relay::{SignalledBy, Signaller};
 use crate::work::kernel_launch::{BoundArray, KernelInner, LatePipeline, Launch, check_aliases};
 use crate::work::step::{KindsOfWork, Span, Work};
 use fencepost_kernels::{
-    Access, ArgumentSlot, Binder, Binding, BufferArg, DynArg, Error as KernelError, KernelArgs, Messages,
-    NamedArg, NamedValue, Plan, check_dyn,
+    Access, ArgumentSlot, ArgumentSlots, Binder, Binding, BufferArg, DynArg, Error as KernelError,
+    KernelArgs, Messages, NamedArg, NamedValue, check_dyn,
 };
 use fencepost_sync::Slot;
 use fencepost_sync::prim::lock;
@@ -271,7 +271,7 @@ pub(crate) struct LaunchArguments<'a> {
 
 impl<'a> LaunchArguments<'a> {
     #[inline]
-    pub(crate) fn new(queue: &'a CommandQueue, kernel: &Arc<KernelInner>, plan: &'a Plan) -> Self {
+    pub(crate) fn new(queue: &'a CommandQueue, kernel: &Arc<KernelInner>, plan: &'a ArgumentSlots) -> Self {
         let launch = queue.owner().engine().launches.launch(kernel, plan.params_size());
         let caps = queue.owner().device().caps();
         let slots = plan.slots().iter();

@@ -18,7 +18,7 @@ use crate::record::cpu::kernel_checks::KernelChecks;
 use crate::record::cpu::shared_kernels;
 #[cfg(cpu_code)]
 use crate::record::cpu::shared_kernels::KernelEngine;
-use crate::work::kernel_launch::{Pipeline, Recipe};
+use crate::work::kernel_launch::{Pipeline, PipelineDescriptor};
 use crate::work::step::HostCode;
 use fencepost_kernels::HostKernel;
 use fencepost_sync::Stamp;
@@ -79,7 +79,7 @@ impl CpuDevice {
             int64: true,
             subgroups: true,
             float32_atomics: true,
-            back_end: None,
+            shader_language: None,
             trusts: false,
             timestamps: true,
         };
@@ -199,7 +199,7 @@ impl Device for CpuDevice {
 
     /// Uses the user's host function if there is one. Otherwise, in the CPU recorder without checks, uses the library's
     /// reference function. Compiles the text of all other kernels.
-    fn compile(&self, recipe: &Recipe<'_>) -> Result<Pipeline> {
+    fn compile(&self, recipe: &PipelineDescriptor<'_>) -> Result<Pipeline> {
         let given = lock(&self.kernels).get(&recipe.interface().entry).cloned();
         let runs_references = self.form == CpuForm::Recorder && self.checks.is_none();
         let function = given.or_else(|| recipe.reference.clone().filter(|_| runs_references));
@@ -284,7 +284,7 @@ impl CpuForm {
 
 /// Prepares the text of a kernel.
 #[cfg(cpu_code)]
-fn program(recipe: &Recipe<'_>, interprets: bool) -> Result<HostCode> {
+fn program(recipe: &PipelineDescriptor<'_>, interprets: bool) -> Result<HostCode> {
     let engine = if interprets { KernelEngine::Interpreter } else { KernelEngine::Code };
     let prepared = shared_kernels::prepared(recipe, engine).map(HostCode::Program);
     prepared.map_err(|refusal| {
@@ -296,7 +296,7 @@ fn program(recipe: &Recipe<'_>, interprets: bool) -> Result<HostCode> {
 
 /// Returns an error, because this build compiles no kernels for the CPU.
 #[cfg(not(cpu_code))]
-fn program(recipe: &Recipe<'_>, _: bool) -> Result<HostCode> {
+fn program(recipe: &PipelineDescriptor<'_>, _: bool) -> Result<HostCode> {
     Err(ErrorDetail::NoReference { kernel: recipe.interface().entry.clone() }.into())
 }
 

@@ -5,7 +5,7 @@
 //! launch.
 
 use crate::device::checks::CheckOptions;
-use crate::device::{CostModel, Device, Failure, KeptResources, Lane, LaneValue, Recorder};
+use crate::device::{CostModel, Device, KeptResources, Lane, LaneValue, Recorder, SubmitFailure};
 use crate::error::{Error, ErrorDetail, Result};
 use crate::memory::allocations::ByteMeter;
 use crate::record::cpu::cpu_device::{CpuDevice, CpuForm, DeviceClock};
@@ -147,11 +147,11 @@ impl Recorder for LaneRecorder {
         steps: &Arc<Vec<Step>>,
         _waits: &[LaneValue], // the device has no other lane
         signal: TimelineValue,
-    ) -> Result<KeptResources, Failure> {
+    ) -> Result<KeptResources, SubmitFailure> {
         let mut state = self.lane.state();
         if let Some(lost) = state.lost.clone() {
             let error = self.device.caps().lost(lost).into();
-            return Err(Failure { step: None, error, lost: true });
+            return Err(SubmitFailure { step: None, error, lost: true });
         }
         state.push(steps.clone(), signal);
         Ok(None)

@@ -8,7 +8,7 @@
 use crate::device::checks::{CheckOptions, DeviceNumber};
 use crate::device::wgpu_device::BacklogLimit;
 use crate::device::{
-    CostModel, ExecutionFailure, Failure, KeptResources, LAUNCH_LIMIT, Lane, LaneValue, Recorder,
+    CostModel, ExecutionFailure, KeptResources, LAUNCH_LIMIT, Lane, LaneValue, Recorder, SubmitFailure,
 };
 use crate::error::{Error, ErrorDetail, Result};
 use crate::memory::allocations::ByteMeter;
@@ -294,12 +294,16 @@ impl Recorder for CpuRecorder {
         steps: &Arc<Vec<Step>>,
         waits: &[LaneValue],
         signal: TimelineValue,
-    ) -> Result<KeptResources, Failure> {
+    ) -> Result<KeptResources, SubmitFailure> {
         if self.rng.f64() < self.refusals {
             let step = self.rng.bool().then(|| self.rng.usize(..steps.len()));
             let object = "a submission".into();
             let message = "refused by `CpuFaults::refusals`".into();
-            return Err(Failure { step, error: ErrorDetail::Device { object, message }.into(), lost: false });
+            return Err(SubmitFailure {
+                step,
+                error: ErrorDetail::Device { object, message }.into(),
+                lost: false,
+            });
         }
         let running = RunningBatch::new(steps, waits, signal);
         lock(&self.devices.lanes).lanes[self.lane].batches.push_back(running);

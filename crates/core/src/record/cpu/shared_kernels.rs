@@ -1,6 +1,6 @@
 //! The prepared kernels of the process. Contexts share the code of equal kernels.
 
-use crate::work::kernel_launch::Recipe;
+use crate::work::kernel_launch::PipelineDescriptor;
 use fencepost_cpu::{CpuKernel, Error, Program};
 use fencepost_sync::PerProcess;
 use std::collections::HashMap;
@@ -35,7 +35,7 @@ static PREPARED: LazyLock<PerProcess<PreparedKernels>> =
     LazyLock::new(|| PerProcess::new(Mutex::default(), Mutex::default));
 
 impl CodeKey {
-    fn new(recipe: &Recipe<'_>, engine: KernelEngine) -> Self {
+    fn new(recipe: &PipelineDescriptor<'_>, engine: KernelEngine) -> Self {
         let mut overrides: Vec<_> =
             recipe.overrides.iter().map(|&(name, value)| (name.to_owned(), value.to_bits())).collect();
         overrides.sort_unstable();
@@ -52,7 +52,10 @@ impl CodeKey {
 ///
 /// # Errors
 /// Returns the reason why the CPU does not run the kernel.
-pub(super) fn prepared(recipe: &Recipe<'_>, engine: KernelEngine) -> Result<Arc<CpuKernel>, Error> {
+pub(super) fn prepared(
+    recipe: &PipelineDescriptor<'_>,
+    engine: KernelEngine,
+) -> Result<Arc<CpuKernel>, Error> {
     let mut key = CodeKey::new(recipe, KernelEngine::Code);
     let known = |key: &CodeKey| kernels().get(key).and_then(Weak::upgrade);
     if let Some(known) = known(&key) {

@@ -4,7 +4,7 @@
 //! A stretch of a graph can have a native body: commands that are recorded once and submitted in each replay.
 #![allow(unsafe_code, reason = "commands and submissions that wgpu itself does not see")]
 
-use crate::device::Failure;
+use crate::device::SubmitFailure;
 use crate::device::wgpu_device::WgpuDevice;
 use crate::driver::backend::Backend;
 use crate::driver::native_queue::NativeQueue;
@@ -79,8 +79,8 @@ impl<A: Backend> Direct<A> {
     /// Returns the error of `commands`, or the driver's.
     pub(crate) fn record<T>(
         &self,
-        commands: impl FnOnce(&mut A::CommandEncoder, &mut FinishedBuffers<A>) -> Result<T, Failure>,
-    ) -> Result<(RecordedEncoder<A>, T), Failure> {
+        commands: impl FnOnce(&mut A::CommandEncoder, &mut FinishedBuffers<A>) -> Result<T, SubmitFailure>,
+    ) -> Result<(RecordedEncoder<A>, T), SubmitFailure> {
         let mut recorded = self.encoder().map_err(|error| self.failure(&error))?;
         let encoder = &mut *recorded;
         // SAFETY: the encoder is closed, and the commands that it recorded before were reset.
@@ -123,7 +123,7 @@ impl<A: Backend> Direct<A> {
         stretches: &[UsedStretch<A>],
         (order, last): (SubmissionOrder, TimelineValue),
         signal: TimelineValue,
-    ) -> Result<(), Failure> {
+    ) -> Result<(), SubmitFailure> {
         if let Some(queue) = &self.queue {
             let is_exposed = self.device.exposed();
             if order != SubmissionOrder::AfterWgpu && !*is_exposed {
@@ -153,7 +153,7 @@ impl<A: Backend> Direct<A> {
     ///
     /// # Errors
     /// Treats any driver error as the loss of the device, as [`submit`](Self::submit) does.
-    pub(crate) fn follow(&self, signal: TimelineValue) -> Result<(), Failure> {
+    pub(crate) fn follow(&self, signal: TimelineValue) -> Result<(), SubmitFailure> {
         // SAFETY: the queue is only used to submit, and only wgpu destroys it.
         let queue = unsafe { self.device.queue().as_hal::<A>() };
         let queue = queue.ok_or_else(|| self.failure(&DeviceError::Lost))?;
@@ -169,7 +169,7 @@ impl<A: Backend> Direct<A> {
     ///
     /// # Errors
     /// Returns the loss of the device if wgpu has dropped it.
-    pub(crate) fn hold_next(&self, value: TimelineValue) -> Result<(), Failure> {
+    pub(crate) fn hold_next(&self, value: TimelineValue) -> Result<(), SubmitFailure> {
         if let Some(native) = &self.queue
             && value > TimelineValue(0)
         {
@@ -190,7 +190,7 @@ impl<A: Backend> Direct<A> {
         stretches: &[UsedStretch<A>],
         after: Option<TimelineValue>,
         signal: TimelineValue,
-    ) -> Result<(), Failure> {
+    ) -> Result<(), SubmitFailure> {
         let own = recorded.map_or(&[][..], |encoder| &encoder.recorded.handles);
         let mut handles: SmallVec<[_; 4]> = own.iter().copied().collect();
         for (earlier, (after, body)) in stretches.iter().filter_map(UsedStretch::body).enumerate() {
@@ -233,13 +233,13 @@ impl<A: Backend> Direct<A> {
     }
 
     /// Raises the loss of the device and returns it.
-    fn lose(&self, error: &DeviceError) -> Failure {
+    fn lose(&self, error: &DeviceError) -> SubmitFailure {
         self.device.lost().raise(&format!("a submission failed: {error}"));
         self.failure(error)
     }
 
     /// Returns the failure of a whole batch, for the scheduler. If `error` is the loss of the device, raises that too.
-    pub(crate) fn failure(&self, error: &DeviceError) -> Failure {
+    pub(crate) fn failure(&self, error: &DeviceError) -> SubmitFailure {
         if matches!(error, DeviceError::Lost) {
             self.device.lost().raise(&error.to_string());
         }

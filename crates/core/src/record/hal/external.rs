@@ -9,7 +9,7 @@
 #![allow(unsafe_code, reason = "buffers that wgpu owns")]
 
 use crate::device::wgpu_device::WgpuDevice;
-use crate::device::{Device as _, Failure};
+use crate::device::{Device as _, SubmitFailure};
 use crate::driver::backend::Backend;
 use crate::error::ErrorDetail;
 use crate::memory::block::BlockId;
@@ -39,7 +39,7 @@ impl<A: Backend> ExternalHandles<A> {
     ///
     /// # Errors
     /// Returns `Device` for the first step whose buffer was destroyed.
-    pub(crate) fn of(named: &[NamedExternal<'_>]) -> Result<Option<Self>, Failure> {
+    pub(crate) fn of(named: &[NamedExternal<'_>]) -> Result<Option<Self>, SubmitFailure> {
         match named {
             [] => Ok(None),
             [only] => Self::one(only).map(Some),
@@ -52,7 +52,7 @@ impl<A: Backend> ExternalHandles<A> {
     }
 
     /// Finds the buffer of the only external block.
-    fn one(&(at, block): &NamedExternal<'_>) -> Result<Self, Failure> {
+    fn one(&(at, block): &NamedExternal<'_>) -> Result<Self, SubmitFailure> {
         // SAFETY: the buffer is only used to record, and only wgpu destroys it.
         let guard = unsafe { block.wgpu_buffer().as_hal::<A>() };
         let guard = guard.ok_or_else(|| destroyed(at, &block.order().label))?;
@@ -62,7 +62,10 @@ impl<A: Backend> ExternalHandles<A> {
 
     /// Finds the buffers while another thread holds the lock. Returns `None` if that thread released the lock early, to
     /// let a waiting thread destroy a buffer. Then the caller must try again.
-    fn several(first: &NamedExternal<'_>, named: &[NamedExternal<'_>]) -> Result<Option<Self>, Failure> {
+    fn several(
+        first: &NamedExternal<'_>,
+        named: &[NamedExternal<'_>],
+    ) -> Result<Option<Self>, SubmitFailure> {
         let held = first.1.wgpu_buffer().clone();
         // SAFETY: the buffer is not used, and the guard stays on the thread that took it.
         let guard = SnatchGuard::start(move || unsafe { held.as_hal::<A>() });
@@ -83,7 +86,7 @@ impl<A: Backend> ExternalHandles<A> {
     ///
     /// # Errors
     /// Returns the error of [`of`](Self::of).
-    pub(crate) fn check(named: &[NamedExternal<'_>]) -> Result<(), Failure> {
+    pub(crate) fn check(named: &[NamedExternal<'_>]) -> Result<(), SubmitFailure> {
         for &(at, block) in named {
             // SAFETY: the buffer is not used.
             if unsafe { block.wgpu_buffer().as_hal::<A>() }.is_none() {
@@ -101,19 +104,19 @@ impl<A: Backend> ExternalHandles<A> {
     }
 }
 
-fn no_thread(&(at, block): &NamedExternal<'_>, error: &io::Error) -> Failure {
+fn no_thread(&(at, block): &NamedExternal<'_>, error: &io::Error) -> SubmitFailure {
     let object = format!("array `{}`", block.order().label);
-    Failure {
+    SubmitFailure {
         step: Some(at),
         error: ErrorDetail::Device { object, message: error.to_string() }.into(),
         lost: false,
     }
 }
 
-fn destroyed(at: usize, label: &str) -> Failure {
+fn destroyed(at: usize, label: &str) -> SubmitFailure {
     let object = format!("array `{label}`");
     let message = "its buffer was destroyed".into();
-    Failure { step: Some(at), error: ErrorDetail::Device { object, message }.into(), lost: false }
+    SubmitFailure { step: Some(at), error: ErrorDetail::Device { object, message }.into(), lost: false }
 }
 
 /// A kernel that is dispatched without workgroups, and so writes nothing. But wgpu counts the bound bytes as written,

@@ -3,7 +3,7 @@
 use crate::device::hal_pipeline::{HalGroup, HalPipeline};
 use crate::device::wgpu_device::WgpuDevice;
 use crate::device::wgpu_pipeline::BindGroups;
-use crate::device::{Device as _, Failure, KeptResources, LaneValue, Recorder};
+use crate::device::{Device as _, KeptResources, LaneValue, Recorder, SubmitFailure};
 use crate::driver::backend::Backend;
 use crate::driver::caps::Caps;
 use crate::driver::native_queue;
@@ -90,7 +90,7 @@ impl<A: Backend> HalSubmission<A> {
     }
 
     /// Submits the user's command buffers through wgpu. When they are complete, the lane's fence passes `signal`.
-    fn send(&self, commands: CommandBuffers, signal: TimelineValue) -> Result<KeptResources, Failure> {
+    fn send(&self, commands: CommandBuffers, signal: TimelineValue) -> Result<KeptResources, SubmitFailure> {
         let record = || submitter::send(self.device(), commands).map(|rest| (rest, ()));
         match self {
             HalSubmission::Wgpu(submitter) => submitter.submit(signal, record, |()| &[])?,
@@ -163,7 +163,7 @@ impl<A: Backend> HalRecorder<A> {
         submitter: &Submitter,
         steps: &[Step],
         signal: TimelineValue,
-    ) -> Result<HalBatchResources<A>, Failure> {
+    ) -> Result<HalBatchResources<A>, SubmitFailure> {
         let device = submitter.device();
         let read = (submitter.fence().shared(), signal);
         let named = submitter::named(device, steps);
@@ -180,7 +180,7 @@ impl<A: Backend> HalRecorder<A> {
         steps: &[Step],
         named: &[NamedExternal<'_>],
         signal: TimelineValue,
-    ) -> Result<HalBatchResources<A>, Failure> {
+    ) -> Result<HalBatchResources<A>, SubmitFailure> {
         let device = direct.device();
         direct.hold_next(self.last)?;
         self.is_unmarked = true; // the next batch must come after wgpu's
@@ -200,7 +200,7 @@ impl<A: Backend> HalRecorder<A> {
         steps: &[Step],
         named: &[NamedExternal<'_>],
         read: &(Arc<dyn Fence>, TimelineValue),
-    ) -> Result<(CommandBuffers, HalBatchResources<A>), Failure> {
+    ) -> Result<(CommandBuffers, HalBatchResources<A>), SubmitFailure> {
         let external_states = self.external_states.commands(device, named);
         let commands = |encoder: &mut A::CommandEncoder| {
             let external = ExternalHandles::of(named)?;
@@ -220,7 +220,7 @@ impl<A: Backend> HalRecorder<A> {
         direct: &Direct<A>,
         steps: &[Step],
         signal: TimelineValue,
-    ) -> Result<(HalBatchResources<A>, Option<RecordedEncoder<A>>), Failure> {
+    ) -> Result<(HalBatchResources<A>, Option<RecordedEncoder<A>>), SubmitFailure> {
         let device = direct.device();
         if device.had_external_buffers() {
             let named = submitter::named(device, steps);
@@ -269,7 +269,7 @@ impl<A: Backend> HalRecorder<A> {
         (named, external): (&'e [NamedExternal<'e>], Option<&'e ExternalHandles<A>>),
         read: &'e (Arc<dyn Fence>, TimelineValue),
         comes_after: bool,
-    ) -> Result<HalBatchResources<A>, Failure> {
+    ) -> Result<HalBatchResources<A>, SubmitFailure> {
         device.take_gone(|block| self.groups.forget(block));
         self.graphs.sweep();
         let order = &self.order;
@@ -379,7 +379,7 @@ impl<'e, A: Backend> HalVisitor<'e, A> {
 
     /// Ends the recording: copies the times to staging memory, ends the pass, and makes all writes visible to the host.
     /// A batch with only launches has no times.
-    fn finish(&mut self, order: &StepOrder) -> Result<Vec<HalTimePage<A>>, Failure> {
+    fn finish(&mut self, order: &StepOrder) -> Result<Vec<HalTimePage<A>>, SubmitFailure> {
         if !order.more_than_launches {
             self.batch.calls.publish(iter::empty());
             return Ok(Vec::new());
@@ -391,7 +391,7 @@ impl<'e, A: Backend> HalVisitor<'e, A> {
             false => Ok(Vec::new()),
         };
         batch.calls.publish(transfers.published::<A>());
-        timed.map_err(|error| Failure { step: None, error, lost: false })
+        timed.map_err(|error| SubmitFailure { step: None, error, lost: false })
     }
 }
 
@@ -552,7 +552,7 @@ impl<A: Backend> Recorder for HalRecorder<A> {
         steps: &Arc<Vec<Step>>,
         _waits: &[LaneValue], // the device has no other lane
         signal: TimelineValue,
-    ) -> Result<KeptResources, Failure> {
+    ) -> Result<KeptResources, SubmitFailure> {
         let submission = self.submission.clone();
         self.order.sort(steps);
         if self.order.more_than_launches

@@ -2,7 +2,7 @@
 
 use crate::device::wgpu_device::WgpuDevice;
 use crate::device::wgpu_pipeline::{BindGroups, WgpuPipeline};
-use crate::device::{Device as _, Failure, KeptResources, LaneValue, Recorder};
+use crate::device::{Device as _, KeptResources, LaneValue, Recorder, SubmitFailure};
 use crate::driver::caps::Caps;
 use crate::error::Result;
 use crate::memory::block::Block;
@@ -23,7 +23,7 @@ use crate::record::wgpu::wgpu_transfers::{
     WgpuTimePage, WgpuTimePages, WgpuTransferResources, WgpuTransfers,
 };
 use crate::work::graph::control::{ControlTable, Gate, GatedPlace, counts_at};
-use crate::work::kernel_launch::{Launch, Recipe};
+use crate::work::kernel_launch::{Launch, PipelineDescriptor};
 use crate::work::region_copy::RegionCopy;
 use crate::work::step::{Pattern, Span, Step, Work};
 use crate::work::time_slot::TimeSlot;
@@ -64,7 +64,7 @@ impl WgpuRecorder {
         &mut self,
         steps: &[Step],
         signal: TimelineValue,
-    ) -> Result<(CommandBuffers, WgpuBatchResources), Failure> {
+    ) -> Result<(CommandBuffers, WgpuBatchResources), SubmitFailure> {
         self.order.sort(steps);
         self.uniforms.reset();
         self.times.reset();
@@ -81,7 +81,7 @@ impl WgpuRecorder {
         groups: &mut BindGroups,
         steps: &[Step],
         signal: TimelineValue,
-    ) -> Result<(CommandBuffers, Vec<WgpuTimePage>), Failure> {
+    ) -> Result<(CommandBuffers, Vec<WgpuTimePage>), SubmitFailure> {
         let Self { submitter, order, uniforms, transfers, times, kernels } = self;
         let mut visitor = WgpuVisitor {
             passes: Passes::new(device, groups, uniforms),
@@ -94,7 +94,7 @@ impl WgpuRecorder {
         order.walk(steps, &mut visitor)?;
         let written = steps.iter().flat_map(|step| step.work.touches()).filter(|touch| touch.write);
         let is_mapped = written.into_iter().any(|touch| touch.block.view().is_some());
-        let whole = |error| Failure { step: None, error, lost: false };
+        let whole = |error| SubmitFailure { step: None, error, lost: false };
         let (steps, pages) = visitor.finish().map_err(whole)?;
         let head = load_parameters(device, uniforms, transfers).map_err(whole)?;
         let tail = is_mapped.then(|| device.host_barrier()).flatten();
@@ -221,7 +221,7 @@ impl<'e> OwnDispatches<'e> for WgpuVisitor<'e> {
 
     fn dispatch_own(&mut self, dispatch: &OwnDispatch<'_, 'e>) -> Result<()> {
         let device = self.passes.device;
-        let compile = |recipe: &Recipe<'_>| WgpuPipeline::new(device.compile_target(), recipe);
+        let compile = |recipe: &PipelineDescriptor<'_>| WgpuPipeline::new(device.compile_target(), recipe);
         let pipeline = self.kernels.get_or_compile(dispatch.kernel, compile)?;
         let dispatch = WgpuDispatch {
             pipeline: &pipeline,
@@ -239,7 +239,7 @@ impl Recorder for WgpuRecorder {
         steps: &Arc<Vec<Step>>,
         _waits: &[LaneValue], // the device has no other lane
         signal: TimelineValue,
-    ) -> Result<KeptResources, Failure> {
+    ) -> Result<KeptResources, SubmitFailure> {
         let submitter = self.submitter.clone();
         let record = || match submitter::of(steps) {
             Some(commands) => submitter::send(submitter.device(), commands)

@@ -1,6 +1,6 @@
 //! A model of a device, which lists its submissions and completes them on request.
 
-use crate::device::{CostModel, Failure, KeptResources, Lane, LaneValue, Recorder};
+use crate::device::{CostModel, KeptResources, Lane, LaneValue, Recorder, SubmitFailure};
 use crate::work::step::Step;
 use fencepost_sync::TimelineValue;
 use fencepost_sync::backend::{Fence, ManualFence};
@@ -108,7 +108,7 @@ impl Recorder for ModelRecorder {
         steps: &Arc<Vec<Step>>,
         waits: &[LaneValue],
         signal: TimelineValue,
-    ) -> Result<KeptResources, Failure> {
+    ) -> Result<KeptResources, SubmitFailure> {
         let at = LaneValue { lane: self.lane, value: signal };
         let mut submissions = lock(&self.world.submissions);
         let earlier = |wait: &LaneValue| submissions.iter().any(|submission| submission.at == *wait);

@@ -15,13 +15,13 @@ use crate::scheduler::batch::{BatchState, BatchStatus, Op, Timed};
 use crate::scheduler::costs::{ExpectedCost, transfer};
 use crate::scheduler::lanes::Plannable;
 use crate::scheduler::plan::{FrontStep, LARGEST_BATCH, PlanGoal, Planner, host_conflict};
-use crate::scheduler::queue::Hold;
+use crate::scheduler::queue::HoldReason;
 use crate::scheduler::queues::Priority;
 use crate::scheduler::replays::LoopStep;
 use crate::scheduler::state::State;
 use crate::scheduler::wakers::WakeCondition;
 use crate::work::kernel_launch::Launch;
-use crate::work::step::{Span, Step, Touch, Work};
+use crate::work::step::{BlockAccess, Span, Step, Work};
 use crate::work::time_slot::TimeSlot;
 use fencepost_sync::{Point, Seq, Slot, Stamp};
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -316,7 +316,7 @@ impl OpenBatch {
 
     /// Prepares a write. Before it, steps save the bytes of lazy reads that the host has not yet fetched from the
     /// block.
-    fn prepare_write(&mut self, slot: Slot, stamp: Stamp, touch: &Touch<'_>) {
+    fn prepare_write(&mut self, slot: Slot, stamp: Stamp, touch: &BlockAccess<'_>) {
         if is_read(touch) {
             let left = touch.block.order().take_lazy(&touch.range);
             self.save_reads(slot, stamp, touch.block, left);
@@ -339,7 +339,7 @@ impl OpenBatch {
 
 /// Returns `true` if the block holds bytes of a lazy read that the host has not yet fetched.
 #[inline]
-fn is_read(touch: &Touch<'_>) -> bool {
+fn is_read(touch: &BlockAccess<'_>) -> bool {
     !touch.block.order().lazy.is_empty()
 }
 
@@ -606,7 +606,7 @@ impl Planner<'_> {
                 run.end_time();
                 return self.skip_front(goal.slot);
             }
-            LoopStep::Held(hold) => return FrontStep::Held(Hold::Loop(hold)),
+            LoopStep::Held(hold) => return FrontStep::Held(HoldReason::Loop(hold)),
             LoopStep::Chunk(most) => match run.stop(ending, limit) {
                 Some(error) => {
                     self.state.fail_queue(goal.slot, stamp, error);

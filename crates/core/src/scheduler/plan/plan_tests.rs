@@ -398,7 +398,7 @@ fn e09_a_held_queue_holds_the_queues_that_need_it_and_no_other() {
     enqueue_wait(&engine, needs, after);
     let ends = [enqueue(&engine, needs), enqueue(&engine, free)];
     let mut state = plan(&engine, ends);
-    let hold = Some(Hold::User(gate.state().hold));
+    let hold = Some(HoldReason::User(gate.state().hold));
     assert_eq!([held, needs, free].map(|slot| state.queue(slot).hold), [hold, hold, None]);
     assert_eq!(lengths(&mut state), [1]);
     drop(state);
@@ -490,11 +490,11 @@ fn m06_a_reading_host_holds_writers_and_no_readers() {
     block.order().readers = 1;
     let reads = Work::Copy { src: span(&block), dst: span(&other) };
     assert_eq!(host_conflict(1, &reads), None);
-    assert_eq!(host_conflict(1, &fill(&block)), Some(Hold::Host(block.id)));
+    assert_eq!(host_conflict(1, &fill(&block)), Some(HoldReason::Host(block.id)));
     assert_eq!(host_conflict(0, &fill(&block)), None);
     block.order().readers = 0;
     block.order().host = HostUse::Writing;
-    assert_eq!(host_conflict(1, &reads), Some(Hold::Host(block.id)));
+    assert_eq!(host_conflict(1, &reads), Some(HoldReason::Host(block.id)));
 }
 
 #[test]
@@ -509,5 +509,5 @@ fn m06_a_launch_after_another_waits_for_host_access_to_its_own_bytes() {
     state.memory.host_uses = 1;
     state.plan([end], Priority::Normal);
     assert_eq!(lengths(&mut state), [1]);
-    assert_eq!(state.queue(slot).hold, Some(Hold::Host(busy.id)));
+    assert_eq!(state.queue(slot).hold, Some(HoldReason::Host(busy.id)));
 }

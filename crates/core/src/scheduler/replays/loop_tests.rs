@@ -41,7 +41,7 @@ fn enqueue(engine: &Engine, slot: Slot, run: &Arc<GraphRun>) -> Point {
 }
 
 fn is_held(engine: &Engine, slot: Slot) -> bool {
-    matches!(engine.lock().queue(slot).hold, Some(Hold::Loop(_)))
+    matches!(engine.lock().queue(slot).hold, Some(HoldReason::Loop(_)))
 }
 
 #[test]
@@ -156,10 +156,10 @@ fn g06_a_loop_waits_while_the_host_accesses_its_bytes() {
     words.order().readers = 1;
     state.memory.host_uses = 1;
     state.plan([point], Priority::Normal);
-    assert_eq!((state.queue(slot).hold, state.lanes[0].ready_len()), (Some(Hold::Host(words.id)), 0));
+    assert_eq!((state.queue(slot).hold, state.lanes[0].ready_len()), (Some(HoldReason::Host(words.id)), 0));
     words.order().readers = 0;
     state.memory.host_uses = 0;
-    state.release(Hold::Host(words.id));
+    state.release(HoldReason::Host(words.id));
     drop(state);
     finish(&engine, point);
 }

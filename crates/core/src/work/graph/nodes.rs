@@ -8,7 +8,7 @@ use crate::error::{CommandKind, Error, ErrorDetail, Result, Site};
 use crate::memory::block::{Block, overlap};
 use crate::work::graph::order::UnorderedNodes;
 use crate::work::kernel_launch::check_aliases;
-use crate::work::step::{Span, Touch, Work};
+use crate::work::step::{BlockAccess, Span, Work};
 use fencepost_kernels::ArgumentSlot;
 use smallvec::SmallVec;
 use std::ops::{Index, Range};
@@ -42,7 +42,7 @@ pub(crate) struct NodeCommand {
 
 impl GraphNode {
     /// Returns the accesses of the node. A launch without workgroups accesses nothing.
-    pub(crate) fn touches(&self) -> impl Iterator<Item = Touch<'_>> {
+    pub(crate) fn touches(&self) -> impl Iterator<Item = BlockAccess<'_>> {
         let most = if self.command.is_empty() { 0 } else { usize::MAX };
         self.command.work.touches().take(most)
     }

@@ -11,7 +11,7 @@ use crate::memory::block::{BlockId, overlap};
 use crate::work::graph::control::ControlTable;
 use crate::work::graph::nodes::GraphNode;
 use crate::work::graph::plan::GraphPlan;
-use crate::work::step::{Span, Touch, Work};
+use crate::work::step::{BlockAccess, Span, Work};
 use rustc_hash::FxHashMap;
 use smallvec::{SmallVec, smallvec};
 use std::ops::Range;
@@ -173,7 +173,7 @@ impl Derivation<'_> {
     fn compare(
         &mut self,
         at: u32,
-        touch: &Touch<'_>,
+        touch: &BlockAccess<'_>,
         before: &mut SmallVec<[u32; 2]>,
     ) -> Result<(), UnorderedNodes> {
         let queue = self.nodes[at as usize].queue;

@@ -1,4 +1,4 @@
-//! Copies functions of a naga module, with some expressions replaced.
+//! Visitors of the functions, statements and operands of a naga module.
 
 use std::collections::HashSet;
 
@@ -44,14 +44,14 @@ pub(crate) fn operands(expression: &mut Expression) -> Option<Vec<&mut Handle<Ex
 
 /// Expressions of a statement, without the expressions of the blocks in it.
 #[derive(Default)]
-pub(crate) struct StatementParts<'s> {
+pub(crate) struct StatementOperands<'s> {
     pub(crate) uses: Vec<&'s mut Handle<Expression>>,
     /// Expression that is the result of the statement, if it is not an `Emit`.
     pub(crate) result: Option<&'s mut Handle<Expression>>,
 }
 
 /// Returns the expressions of a statement, or `None` if kernels cannot contain it. For an `Emit`, the list is empty.
-pub(crate) fn parts(statement: &mut Statement) -> Option<StatementParts<'_>> {
+pub(crate) fn parts(statement: &mut Statement) -> Option<StatementOperands<'_>> {
     let mut uses = Vec::new();
     let mut made = None;
     match statement {
@@ -102,7 +102,7 @@ pub(crate) fn parts(statement: &mut Statement) -> Option<StatementParts<'_>> {
         }
         _ => return None,
     }
-    Some(StatementParts { uses, result: made })
+    Some(StatementOperands { uses, result: made })
 }
 
 /// Returns the blocks of a statement.
@@ -117,10 +117,10 @@ pub(crate) fn inner_blocks(statement: &mut Statement) -> Vec<&mut Block> {
 }
 
 /// Calls `change` for each statement of a block and of the blocks in it.
-pub(crate) fn each_statement(block: &mut Block, change: &mut impl FnMut(&mut Statement)) {
+pub(crate) fn for_each_statement(block: &mut Block, change: &mut impl FnMut(&mut Statement)) {
     for statement in block.iter_mut() {
         change(statement);
-        inner_blocks(statement).into_iter().for_each(|inner| each_statement(inner, change));
+        inner_blocks(statement).into_iter().for_each(|inner| for_each_statement(inner, change));
     }
 }
 
@@ -129,7 +129,7 @@ pub(crate) fn each_statement(block: &mut Block, change: &mut impl FnMut(&mut Sta
 pub(crate) fn emitted(block: &Block) -> HashSet<Handle<Expression>> {
     let mut found = HashSet::new();
     // The visitor of statements changes them.
-    each_statement(&mut block.clone(), &mut |statement| {
+    for_each_statement(&mut block.clone(), &mut |statement| {
         if let Statement::Emit(range) = statement {
             found.extend(range.clone());
         }
@@ -145,7 +145,7 @@ pub(crate) fn emit(expressions: &[Handle<Expression>], span: Span, block: &mut B
 }
 
 /// Calls `change` for each function of a module, starting with this index, and for the entry points.
-pub(crate) fn each_function(
+pub(crate) fn for_each_function(
     module: &mut naga::Module,
     first: usize,
     mut change: impl FnMut(&mut naga::Module, &mut Function),

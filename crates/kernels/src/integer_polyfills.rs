@@ -15,11 +15,11 @@ use naga::{
 };
 use std::collections::{BTreeMap, HashMap};
 
-use crate::function_copy::{each_function, each_statement, emitted, inner_blocks};
+use crate::visit::{emitted, for_each_function, for_each_statement, inner_blocks};
 
 /// A function that is added to the module.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-enum Helper {
+enum Polyfill {
     Quotient {
         signed: bool,
     },
@@ -37,23 +37,23 @@ enum Helper {
 }
 
 /// A function for scalars, or for vectors with this number of components.
-type Key = (Helper, Option<u8>);
+type Key = (Polyfill, Option<u8>);
 
 /// Replaces operators whose results GLSL leaves undefined.
-pub(crate) fn define_integers(module: &mut Module) {
-    each_function(module, 0, |module, function| unsigned_as_they_are(module, function));
+pub(crate) fn polyfill_integers(module: &mut Module) {
+    for_each_function(module, 0, |module, function| drop_unsigned_abs(module, function));
     let needed = needed(module);
     if needed.is_empty() {
         return;
     }
     let helpers = add(module, &needed);
-    each_function(module, helpers.len(), |module, function| replace(module, function, &helpers));
+    for_each_function(module, helpers.len(), |module, function| replace(module, function, &helpers));
 }
 
 /// Replaces atomic subtractions of signed numbers by additions of the negated numbers. In GLSL and HLSL, naga 30 writes
 /// a minus before the number, which gives `--` if the number itself begins with a minus.
-pub(crate) fn add_negatives(module: &mut Module) {
-    each_function(module, 0, |module, function| {
+pub(crate) fn lower_atomic_subtractions(module: &mut Module) {
+    for_each_function(module, 0, |module, function| {
         let Some(types) = types(module, function) else { return };
         let is_signed = |value| {
             scalar(types.get(value, &module.types)).is_some_and(|(of, _)| of.kind == ScalarKind::Sint)
@@ -85,7 +85,7 @@ fn negate(
 }
 
 /// Replaces `abs` of unsigned numbers by the numbers.
-fn unsigned_as_they_are(module: &Module, function: &mut Function) {
+fn drop_unsigned_abs(module: &Module, function: &mut Function) {
     let is_unsigned =
         |inner: &TypeInner| scalar(inner).is_some_and(|(scalar, _)| scalar.kind == ScalarKind::Uint);
     let Some(types) = types(module, function) else { return };
@@ -119,22 +119,22 @@ fn found(module: &Module, function: &Function) -> HashMap<Handle<Expression>, Ke
         }
         let is_signed =
             |of| scalar(types.get(of, &module.types)).is_some_and(|(kind, _)| kind == Scalar::I32);
-        let (operand, helper): (_, fn(bool) -> Helper) = match *expression {
+        let (operand, helper): (_, fn(bool) -> Polyfill) = match *expression {
             Expression::Binary { op: BinaryOperator::Divide, left, right }
                 if !is_plain(module, function, right) =>
             {
-                (left, |signed| Helper::Quotient { signed })
+                (left, |signed| Polyfill::Quotient { signed })
             }
             Expression::Binary { op: BinaryOperator::Modulo, left, right }
                 if is_signed(left) || !is_plain(module, function, right) =>
             {
-                (left, |signed| Helper::Remainder { signed })
+                (left, |signed| Polyfill::Remainder { signed })
             }
             Expression::As { expr, kind: ScalarKind::Sint, convert: Some(4) } => {
-                (expr, |_| Helper::Whole { signed: true })
+                (expr, |_| Polyfill::Whole { signed: true })
             }
             Expression::As { expr, kind: ScalarKind::Uint, convert: Some(4) } => {
-                (expr, |_| Helper::Whole { signed: false })
+                (expr, |_| Polyfill::Whole { signed: false })
             }
             _ => continue,
         };
@@ -155,10 +155,10 @@ fn found(module: &Module, function: &Function) -> HashMap<Handle<Expression>, Ke
 fn packed(expression: &Expression) -> Option<Key> {
     match *expression {
         Expression::Math { fun: MathFunction::Pack4xU8, .. } => {
-            Some((Helper::Packed { clamps: false }, None))
+            Some((Polyfill::Packed { clamps: false }, None))
         }
         Expression::Math { fun: MathFunction::Pack4xU8Clamp, .. } => {
-            Some((Helper::Packed { clamps: true }, None))
+            Some((Polyfill::Packed { clamps: true }, None))
         }
         _ => None,
     }
@@ -263,7 +263,7 @@ fn move_calls(function: &mut Function, moved: &[Handle<Function>]) {
             *called = moved[called.index()];
         }
     }
-    each_statement(&mut function.body, &mut |statement| {
+    for_each_statement(&mut function.body, &mut |statement| {
         if let Statement::Call { function: called, .. } = statement {
             *called = moved[called.index()];
         }
@@ -401,11 +401,11 @@ fn type_of(module: &mut Module, scalar: Scalar, size: Option<u8>) -> Handle<Type
 /// Writes a function.
 fn function(module: &mut Module, (helper, size): Key, helpers: &BTreeMap<Key, Handle<Function>>) -> Function {
     let (stem, given, signed) = match helper {
-        Helper::Quotient { signed } => ("quotient", None, signed),
-        Helper::Remainder { signed } => ("remainder", None, signed),
-        Helper::Whole { signed } => ("whole", Some((Scalar::F32, size)), signed),
-        Helper::Packed { clamps: false } => ("packed", Some((Scalar::U32, Some(4))), false),
-        Helper::Packed { clamps: true } => ("packed_clamped", Some((Scalar::U32, Some(4))), false),
+        Polyfill::Quotient { signed } => ("quotient", None, signed),
+        Polyfill::Remainder { signed } => ("remainder", None, signed),
+        Polyfill::Whole { signed } => ("whole", Some((Scalar::F32, size)), signed),
+        Polyfill::Packed { clamps: false } => ("packed", Some((Scalar::U32, Some(4))), false),
+        Polyfill::Packed { clamps: true } => ("packed_clamped", Some((Scalar::U32, Some(4))), false),
     };
     let result = if signed { Scalar::I32 } else { Scalar::U32 };
     let name = format!("fencepost_{stem}_{}{}", if signed { "i" } else { "u" }, size.unwrap_or(1));
@@ -421,7 +421,7 @@ fn function(module: &mut Module, (helper, size): Key, helpers: &BTreeMap<Key, Ha
     let b = if given.is_none() { Some(writer.argument(result, size)) } else { None };
     let value = match (size, helper, b) {
         (Some(size), ..) => each_component(&mut writer, helpers[&(helper, None)], [Some(a), b], (ty, size)),
-        (None, Helper::Quotient { .. }, Some(b)) => {
+        (None, Polyfill::Quotient { .. }, Some(b)) => {
             let divisor = divisor(&mut writer, signed, a, b);
             writer.binary(BinaryOperator::Divide, a, divisor)
         }
@@ -431,7 +431,7 @@ fn function(module: &mut Module, (helper, size): Key, helpers: &BTreeMap<Key, Ha
             let product = writer.binary(BinaryOperator::Multiply, quotient, divisor);
             writer.binary(BinaryOperator::Subtract, a, product)
         }
-        (None, Helper::Packed { clamps }, None) => {
+        (None, Polyfill::Packed { clamps }, None) => {
             let fun = if clamps { MathFunction::Pack4xU8Clamp } else { MathFunction::Pack4xU8 };
             writer.compute(Expression::Math { fun, arg: a, arg1: None, arg2: None, arg3: None })
         }
@@ -504,7 +504,7 @@ mod tests {
     /// Parses a shader, replaces the operators, and validates the module.
     fn defined(text: &str) -> Module {
         let mut module = naga::front::wgsl::parse_str(text).unwrap();
-        define_integers(&mut module);
+        polyfill_integers(&mut module);
         let mut validator = Validator::new(ValidationFlags::all(), Capabilities::all());
         validator.validate(&module).unwrap_or_else(|error| panic!("{error:?}\n{module:#?}"));
         module

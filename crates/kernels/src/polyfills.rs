@@ -14,16 +14,16 @@ use naga::{
     Statement, Type, TypeInner,
 };
 
-use crate::defined_integers::{call, prepend, scalar};
-use crate::function_copy::{each_function, each_statement, emitted, operands};
+use crate::integer_polyfills::{call, prepend, scalar};
+use crate::visit::{emitted, for_each_function, for_each_statement, operands};
 
 /// Name of a function of [`texts`], for scalars or for vectors of this size.
 type Name = String;
 
 /// Replaces functions of 64-bit numbers in a module.
-pub(crate) fn define(module: &mut Module) {
+pub(crate) fn polyfill_functions(module: &mut Module) {
     let mut needed: Vec<Name> = Vec::new();
-    each_function(module, 0, |module, function| needed.extend(found(module, function).into_values()));
+    for_each_function(module, 0, |module, function| needed.extend(found(module, function).into_values()));
     if needed.is_empty() {
         return;
     }
@@ -31,7 +31,7 @@ pub(crate) fn define(module: &mut Module) {
     needed.dedup();
     let helpers = add(module, texts(), &needed);
     let count = helpers.len();
-    each_function(module, count, |module, function| replace(module, function, &helpers));
+    for_each_function(module, count, |module, function| replace(module, function, &helpers));
 }
 
 /// Returns the name of the replacement for a WGSL function on a type, or `None` if it is not replaced.
@@ -128,7 +128,7 @@ const FUNCTIONS: &[(&str, &[&str], &str)] = &[
 const SHIFTS: &[&str] = &["shiftLeft", "shiftRight"];
 
 /// Functions of one float.
-const CURVES: &[&str] = &[
+const FLOAT_FUNCTIONS: &[&str] = &[
     "sin", "cos", "tan", "asin", "acos", "atan", "sinh", "cosh", "tanh", "asinh", "acosh", "atanh", "exp",
     "exp2", "log", "log2", "degrees", "radians",
 ];
@@ -138,10 +138,10 @@ fn texts() -> &'static Module {
     static MODULE: OnceLock<Module> = OnceLock::new();
     MODULE.get_or_init(|| {
         let mut text = concat!(
-            include_str!("defined/int64.wgsl"),
-            include_str!("defined/shifts.wgsl"),
-            include_str!("defined/float64.wgsl"),
-            include_str!("defined/packing.wgsl")
+            include_str!("polyfills/int64.wgsl"),
+            include_str!("polyfills/shifts.wgsl"),
+            include_str!("polyfills/float64.wgsl"),
+            include_str!("polyfills/packing.wgsl")
         )
         .to_owned();
         for ty in ["i64", "u64"] {
@@ -159,7 +159,9 @@ fn texts() -> &'static Module {
         for size in 2..=4 {
             vector_function(&mut text, "widen", "u32", (&["T"], "i64"), size);
             vector_function(&mut text, "widen", "i32", (&["T"], "u64"), size);
-            CURVES.iter().for_each(|name| vector_function(&mut text, name, "f64", (&["T"], "T"), size));
+            FLOAT_FUNCTIONS
+                .iter()
+                .for_each(|name| vector_function(&mut text, name, "f64", (&["T"], "T"), size));
             ["atan2", "pow"]
                 .iter()
                 .for_each(|name| vector_function(&mut text, name, "f64", (&["T", "T"], "T"), size));
@@ -252,7 +254,7 @@ fn add(module: &mut Module, own: &Module, needed: &[Name]) -> BTreeMap<Name, Han
         if wanted[handle.index()] || name.is_some_and(|name| needed.contains(name)) {
             wanted[handle.index()] = true;
             let mut body = function.body.clone();
-            each_statement(&mut body, &mut |statement| {
+            for_each_statement(&mut body, &mut |statement| {
                 if let Statement::Call { function: called, .. } = statement {
                     wanted[called.index()] = true;
                 }
@@ -328,7 +330,7 @@ fn moved(
             _ => {}
         }
     }
-    each_statement(&mut copy.body, &mut |statement| {
+    for_each_statement(&mut copy.body, &mut |statement| {
         if let Statement::Call { function: called, .. } = statement {
             *called = functions[called];
         }
