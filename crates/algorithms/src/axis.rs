@@ -9,7 +9,7 @@ use crate::reducible::sealed::Combine as _;
 use crate::reducible::{Finish, Operation, Reducible};
 use crate::refusals::{Named, check};
 use crate::shares::Shares;
-use crate::tuning::tuned;
+use crate::tuning::{limit, tuned};
 use crate::typed_kernel::{compiled, nonzero_bits, value};
 use crate::verb_queue::VerbQueue;
 use crate::wide::Wide;
@@ -130,7 +130,7 @@ impl View {
     /// Returns how a row or column is divided into shares, and `true` if a workgroup combines a share, `false` if an
     /// invocation does.
     pub(crate) fn shares(self) -> (bool, Shares) {
-        let rows = self.inner == 1 && self.n > SHORT;
+        let rows = self.inner == 1 && self.n > limit(SHORT, 10);
         (rows, if rows { Shares::of(self.n) } else { Shares::of_column(self.n) })
     }
 

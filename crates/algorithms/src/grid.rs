@@ -1,11 +1,13 @@
 //! Grids with more workgroups than one dimension can have.
 
+use crate::tuning::limit;
+
 /// Maximum number of workgroups in one dimension that every device accepts.
 const MOST: usize = 65_535;
 
 /// Returns a two-dimensional grid with at least this many workgroups, and less than one row more.
 pub(crate) fn folded(groups: usize) -> [usize; 2] {
-    let rows = groups.div_ceil(MOST).max(1);
+    let rows = groups.div_ceil(limit(MOST, 5)).max(1);
     [groups.div_ceil(rows), rows]
 }
 

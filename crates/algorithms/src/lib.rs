@@ -91,6 +91,9 @@ pub use scan::Scan;
 pub use sort::Sort;
 pub use sorted::Side;
 pub use strided::Strides;
+#[cfg(feature = "validation")]
+#[doc(hidden)]
+pub use tuning::{Forced, with_forced};
 
 /// Re-exports the names that programs with algorithms need.
 pub mod prelude {

@@ -3,7 +3,7 @@
 use crate::counted::SizedKernel;
 use crate::scan::CountSums;
 use crate::shares::Shares;
-use crate::tuning::{by_adapter, tuned};
+use crate::tuning::{by_adapter, limit, tuned};
 use crate::verb_queue::VerbQueue;
 use fencepost_core::{DeviceArray, Result};
 use fencepost_derive::KernelArgs;
@@ -17,7 +17,12 @@ const DIGITS: usize = 1 << BITS;
 /// is in workgroup memory.
 const OF_INVOCATION: [f64; 2] = [256.0, 16.0];
 /// Maximum number of elements that one workgroup sorts in a single launch.
-pub(crate) const MOST_IN_ONE: usize = 4096;
+const MOST_IN_ONE: usize = 4096;
+
+/// Returns `true` if one workgroup sorts `n` elements.
+pub(crate) fn sorts_in_one(n: usize) -> bool {
+    n <= limit(MOST_IN_ONE, 90)
+}
 
 /// The values that move with the keys.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -154,7 +159,7 @@ impl<'a> PreparedSort<'a> {
             None => None,
         };
         let out = Columns::of(queue, n, order.payload, out)?;
-        if n > MOST_IN_ONE {
+        if !sorts_in_one(n) {
             return Ok(Self::Passes {
                 passes: Box::new(Passes::new(queue, order, n, count, scratch)?),
                 input,

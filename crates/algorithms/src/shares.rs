@@ -1,5 +1,7 @@
 //! The division of an array into shares, one per workgroup.
 
+use crate::tuning::limit;
+
 /// Maximum number of elements that one workgroup combines in a single launch.
 const MOST_IN_ONE: usize = 16 * 1024;
 /// Minimum number of elements in a share, if there are several shares.
@@ -24,21 +26,22 @@ pub struct Shares {
 impl Shares {
     /// Divides `elements` elements, of which there must be at least one.
     pub(crate) fn of(elements: usize) -> Self {
-        if elements <= MOST_IN_ONE { Self::one(elements) } else { Self::several(elements) }
+        if elements <= limit(MOST_IN_ONE, 90) { Self::one(elements) } else { Self::several(elements) }
     }
 
     /// Divides `elements` elements as [`of`](Self::of) does, but into several shares even from 4097 elements on.
     pub(crate) fn several(elements: usize) -> Self {
-        let share = elements.div_ceil(MOST_SHARES).next_multiple_of(LEAST / 4).max(LEAST);
+        let least = limit(LEAST, 80);
+        let share = elements.div_ceil(MOST_SHARES).next_multiple_of(least / 4).max(least);
         Self { elements, share, count: elements.div_ceil(share) }
     }
 
     /// Divides the elements of a column, of which there must be at least one. Each share is combined by one invocation.
     pub(crate) fn of_column(elements: usize) -> Self {
-        if elements <= MOST_SHARES {
+        if elements <= limit(MOST_SHARES, 9) {
             return Self::one(elements);
         }
-        let share = elements.div_ceil(elements.div_ceil(LEAST_OF_COLUMN).min(MOST_SHARES));
+        let share = elements.div_ceil(elements.div_ceil(limit(LEAST_OF_COLUMN, 8)).min(MOST_SHARES));
         Self { elements, share, count: elements.div_ceil(share) }
     }
 

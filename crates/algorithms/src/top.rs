@@ -3,7 +3,7 @@
 use crate::elementwise::{bits, same_shape};
 use crate::order::flips;
 use crate::passes::one_element;
-use crate::radix::{self, Arrays, MOST_IN_ONE, Payload, PreparedSort};
+use crate::radix::{self, Arrays, Payload, PreparedSort};
 use crate::ranks::RankSearch;
 use crate::reducible::Reducible;
 use crate::refusals::check;
@@ -29,7 +29,7 @@ pub(crate) fn top_k<T: Reducible>(
     let places = bits(places)?;
     check(queue, &[("x", &bits(x)?)], &[("values", &values), ("places", &places)])?;
     let largest = Arrays { keys: Some(values), values: Some(places) };
-    if x.len() > MOST_IN_ONE && k > 0 {
+    if !radix::sorts_in_one(x.len()) && k > 0 {
         return ranked(queue, x, k, largest);
     }
     part(queue, x, Sort::descending(), Payload::Places, 0, largest)
@@ -50,7 +50,7 @@ pub(crate) fn kth<T: Reducible>(
         return Err(ErrorDetail::Value { object, found, needed }.into());
     }
     check(queue, &[("x", &bits(x)?)], &[("out", &out)])?;
-    if x.len() > MOST_IN_ONE {
+    if !radix::sorts_in_one(x.len()) {
         let mut search = RankSearch::new(queue, x.len(), flips::<T>(false))?;
         return search.enqueue(queue, &bits(x)?, k, &mut out);
     }

@@ -45,5 +45,48 @@ pub(crate) fn barriers_are_dear(queue: &CommandQueue) -> bool {
 
 /// Returns `true` if, according to the graphics interface, a processor executes the kernels of the queue.
 fn is_processor(queue: &CommandQueue) -> bool {
+    #[cfg(feature = "validation")]
+    if let Some(forced) = FORCED.get() {
+        return !forced.card;
+    }
     queue.context().info().kind == AdapterKind::Software
+}
+
+/// Returns a number of elements from which on a verb divides its work, or the small number that a test forces.
+pub(crate) fn limit(usual: usize, small: usize) -> usize {
+    if is_small() { small } else { usual }
+}
+
+#[cfg(feature = "validation")]
+fn is_small() -> bool {
+    FORCED.get().is_some_and(|forced| forced.small)
+}
+
+#[cfg(not(feature = "validation"))]
+fn is_small() -> bool {
+    false
+}
+
+/// Choices that a test forces on the verbs.
+#[cfg(feature = "validation")]
+#[derive(Clone, Copy, Debug)]
+pub struct Forced {
+    /// `true` for the kernels of a card, and `false` for those of a processor.
+    pub card: bool,
+    /// If `true`, few elements are divided into several shares.
+    pub small: bool,
+}
+
+#[cfg(feature = "validation")]
+thread_local! {
+    static FORCED: std::cell::Cell<Option<Forced>> = const { std::cell::Cell::new(None) };
+}
+
+/// Calls `run`. Meanwhile, the verbs of this thread take the forced choices.
+#[cfg(feature = "validation")]
+pub fn with_forced<R>(forced: Forced, run: impl FnOnce() -> R) -> R {
+    FORCED.set(Some(forced));
+    let result = run();
+    FORCED.set(None);
+    result
 }

@@ -95,6 +95,8 @@ pub use reflect::{Entry, Module, SourceMap};
 pub use several::{check_declared, check_each};
 pub use shader_language::{ShaderLanguage, legalize};
 pub use shader_layout::{Dim, Layout, Leaf};
+#[doc(hidden)]
+pub use snippets::snippets;
 pub use source::{ShaderSource, builtins};
 #[doc(hidden)]
 pub use stack::{calling_thread, on_compiler_stack, on_stack_of};

@@ -27,6 +27,12 @@ pub(crate) const SNIPPETS: &[(&str, &str)] = &[
     ("tile_ranks", include_str!("../shaders/lib/tile_ranks.wgsl")),
 ];
 
+/// Returns the name and text of each snippet of `shaders/lib` that is not for a variable.
+#[doc(hidden)]
+pub fn snippets() -> &'static [(&'static str, &'static str)] {
+    SNIPPETS
+}
+
 /// Snippets for a variable, which is named in parentheses: `//#use atomic_f32(totals)`.
 pub(crate) const SNIPPETS_FOR_A_VARIABLE: &[(&str, &str)] =
     &[("atomic_f32", include_str!("../shaders/lib/atomic_f32.wgsl"))];

@@ -188,6 +188,13 @@ impl ShaderSource {
         Ok(Self { text: text.into(), element: Some(dtype), head, ..self })
     }
 
+    /// Returns the source with the text that `edit` makes of its own one. It has no CPU reference.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn edited(self, edit: impl FnOnce(&str) -> String) -> Self {
+        Self { text: edit(&self.text).into(), builtin: false, ..self }
+    }
+
     /// Returns a source whose kernel reads its number of elements from the array [`PART_COUNT`](crate::PART_COUNT),
     /// limited by `params.n`.
     #[doc(hidden)]

@@ -7,6 +7,8 @@ use crate::api::kernel::{DynKernel, Kernel};
 use crate::api::queue::CommandQueue;
 use crate::error::Result;
 pub use crate::scheduler::enqueue::TakenRoom;
+#[cfg(feature = "validation")]
+pub use edits::with_edited_kernels;
 pub use fencepost_kernels::Trust;
 use fencepost_kernels::{KernelArgs, ShaderSource};
 
@@ -93,7 +95,44 @@ pub fn take_room(queue: &CommandQueue) -> Result<Option<TakenRoom>> {
 /// Returns the job for a kernel of a verb. Only in a capture does the verb wait for the compilation, so that replays
 /// find compiled kernels.
 fn of_verb(queue: &CommandQueue, verb: &'static str, job: Job) -> Job {
+    #[cfg(feature = "validation")]
+    let job = edits::edited(job);
     job.with_verb(Some(verb)).late_if(queue.captured_queue().is_none())
+}
+
+/// Edits of kernels, by which tests plant mistakes.
+#[cfg(feature = "validation")]
+mod edits {
+    use super::{Job, ShaderSource};
+    use std::cell::RefCell;
+    use std::rc::Rc;
+
+    type Edit = Rc<dyn Fn(&mut ShaderSource, &mut Vec<(String, f64)>)>;
+
+    thread_local! {
+        /// Edit of the kernels that verbs compile on this thread.
+        static EDIT: RefCell<Option<Edit>> = const { RefCell::new(None) };
+    }
+
+    /// Calls `run`. Meanwhile, `edit` changes the source and the overrides of each kernel that a verb compiles on this
+    /// thread.
+    pub fn with_edited_kernels<R>(
+        edit: impl Fn(&mut ShaderSource, &mut Vec<(String, f64)>) + 'static,
+        run: impl FnOnce() -> R,
+    ) -> R {
+        EDIT.replace(Some(Rc::new(edit)));
+        let result = run();
+        EDIT.take();
+        result
+    }
+
+    pub(super) fn edited(job: Job) -> Job {
+        let edit = EDIT.with_borrow(Clone::clone);
+        match edit {
+            Some(edit) => job.edited(|source, overrides| edit(source, overrides)),
+            None => job,
+        }
+    }
 }
 
 /// Returns `trust` if the device allows kernels without runtime checks.

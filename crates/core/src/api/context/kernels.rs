@@ -269,6 +269,13 @@ impl Job {
         Self { trust, ..self }
     }
 
+    /// Edits the source and the overrides.
+    #[cfg(feature = "validation")]
+    pub(crate) fn edited(mut self, edit: impl FnOnce(&mut ShaderSource, &mut Vec<(String, f64)>)) -> Self {
+        edit(&mut self.source, &mut self.overrides);
+        self
+    }
+
     /// Sets the verb that messages name in place of the kernel. Several verbs can share one compiled kernel.
     pub(crate) fn with_verb(self, verb: Option<&'static str>) -> Self {
         Self { verb, ..self }
