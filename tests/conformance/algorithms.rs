@@ -12,26 +12,9 @@ mod launches;
 mod map;
 mod memory;
 mod monoid;
-mod mutated;
-mod mutated_axis;
-mod mutated_axis_search;
-mod mutated_by_key;
-mod mutated_elementwise;
-mod mutated_fold;
-mod mutated_histogram;
-mod mutated_kinds;
-mod mutated_parts;
-mod mutated_random;
-mod mutated_ranks;
-mod mutated_rearrange;
-mod mutated_scan;
-mod mutated_segments;
-mod mutated_select;
-mod mutated_shares;
-mod mutated_sort;
-mod mutated_sorted;
-mod mutated_weighted;
-mod mutated_wide;
+mod mutant_calls;
+mod mutants;
+mod mutants_detected;
 mod numbers;
 mod over;
 mod part_lists;
@@ -66,33 +49,9 @@ use fencepost_oracles::{self as host, Nan};
 use std::fmt::Debug;
 
 pub fn cases() -> Vec<Case> {
-    let mutated = [
-        guards::cases(),
-        mutated::cases(),
-        mutated_shares::cases(),
-        mutated_axis::cases(),
-        mutated_axis_search::cases(),
-        mutated_elementwise::cases(),
-        mutated_fold::cases(),
-        mutated_random::cases(),
-        mutated_ranks::cases(),
-        mutated_rearrange::cases(),
-        mutated_scan::cases(),
-        mutated_select::cases(),
-        mutated_by_key::cases(),
-        mutated_segments::cases(),
-        mutated_histogram::cases(),
-        mutated_kinds::cases(),
-        mutated_parts::cases(),
-        mutated_sort::cases(),
-        mutated_sorted::cases(),
-        mutated_weighted::cases(),
-        mutated_wide::cases(),
-    ];
-    let mutated = host_side(mutated.concat());
-    let mutated =
-        mutated.into_iter().map(|case| case.native_only("the case opens its own context on the CPU"));
-    let mutated = mutated.collect();
+    let on_cpu = host_side([guards::cases(), mutants_detected::cases()].concat());
+    let on_cpu = on_cpu.into_iter().map(|case| case.native_only("the case opens its own context on the CPU"));
+    let on_cpu = on_cpu.collect();
     [
         reduce::cases(),
         search::cases(),
@@ -129,7 +88,7 @@ pub fn cases() -> Vec<Case> {
         warm_up::cases(),
         weighted::cases(),
         wide::cases(),
-        mutated,
+        on_cpu,
     ]
     .concat()
 }

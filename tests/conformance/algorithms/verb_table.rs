@@ -7,26 +7,26 @@ use fencepost::{CommandQueue, Context, DeviceArray, Element, Result};
 
 /// Arrays of a call: those that a verb reads, and those that it writes.
 pub(crate) struct Arrays {
-    x: DeviceArray<u32>,
-    y: DeviceArray<u32>,
-    numbers: DeviceArray<f32>,
+    pub(super) x: DeviceArray<u32>,
+    pub(super) y: DeviceArray<u32>,
+    pub(super) numbers: DeviceArray<f32>,
     /// Elements in ascending order.
-    sorted: DeviceArray<u32>,
+    pub(super) sorted: DeviceArray<u32>,
     /// Offsets in ascending order.
-    offsets: DeviceArray<u32>,
+    pub(super) offsets: DeviceArray<u32>,
     /// Number of elements of a part.
-    count: DeviceArray<u32>,
-    out: DeviceArray<u32>,
-    other: DeviceArray<u32>,
+    pub(super) count: DeviceArray<u32>,
+    pub(super) out: DeviceArray<u32>,
+    pub(super) other: DeviceArray<u32>,
     /// An array of twice as many elements.
-    both: DeviceArray<u32>,
-    few: DeviceArray<u32>,
-    few_others: DeviceArray<u32>,
-    one: DeviceArray<u32>,
+    pub(super) both: DeviceArray<u32>,
+    pub(super) few: DeviceArray<u32>,
+    pub(super) few_others: DeviceArray<u32>,
+    pub(super) one: DeviceArray<u32>,
 }
 
 /// Number of rows and segments of an array, and number of elements of the short arrays.
-const FEW: usize = 16;
+pub(super) const FEW: usize = 16;
 /// Elements on each side of a guarded array.
 const GUARD: usize = 64;
 /// Guard elements around inputs: as words and as floats, each result changes with one of them.
@@ -165,7 +165,7 @@ impl Arrays {
         }
     }
 
-    fn results(&self) -> [&DeviceArray<u32>; 6] {
+    pub(super) fn results(&self) -> [&DeviceArray<u32>; 6] {
         [&self.out, &self.other, &self.both, &self.few, &self.few_others, &self.one]
     }
 
@@ -185,11 +185,11 @@ impl Arrays {
         list.reshape([list.len() / self.rows(), self.rows()])
     }
 
-    fn float(&self) -> DeviceArray<f32> {
+    pub(super) fn float(&self) -> DeviceArray<f32> {
         self.one.cast_bits()
     }
 
-    fn floats(&self) -> DeviceArray<f32> {
+    pub(super) fn floats(&self) -> DeviceArray<f32> {
         self.out.cast_bits()
     }
 }
