@@ -2,7 +2,7 @@
 
 use crate::error::{Error, Place, Result};
 use crate::variables;
-use fencepost_kernels::{Entry, Module, Places};
+use fencepost_kernels::{Entry, Module, SourceMap};
 #[cfg(all(feature = "compile", not(target_family = "wasm")))]
 use fencepost_kernels::{NagaPanic, catch_naga_panic};
 use naga::proc::{Alignment, Layouter};
@@ -20,7 +20,7 @@ pub struct Program {
     buffers: Vec<Option<Handle<GlobalVariable>>>,
     /// Uniform block, if the entry point uses it.
     params: Option<Handle<GlobalVariable>>,
-    places: Places,
+    places: SourceMap,
 }
 
 impl Program {
