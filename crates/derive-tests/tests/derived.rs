@@ -41,7 +41,7 @@ struct Scale<'a> {
 struct NeedsOverride;
 
 #[derive(KernelArgs)]
-#[kernel(source = "with_used_files.wgsl", crate = fencepost_kernels)]
+#[kernel(source = "with_files.wgsl", crate = fencepost_kernels)]
 struct WithFiles<'a> {
     data: &'a mut DeviceArray<f32>,
 }

@@ -61,11 +61,11 @@ pub struct Binding {
 /// Use of a buffer by a kernel.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Access {
-    /// Reads only.
+    /// Read access.
     Read,
-    /// Writes without reads. Elements that the kernel does not write are kept.
+    /// Write access without reads. Elements that the kernel does not write are kept.
     Write,
-    /// Reads and writes, or atomic operations.
+    /// Read and write access, or atomic operations.
     ReadWrite,
 }
 

@@ -28,7 +28,7 @@ fn complete_function(function: &mut Function) {
 
 /// Ways in which a block ends.
 #[derive(Clone, Copy, Default)]
-struct Exits {
+struct BlockExits {
     /// `true` if the statement after the block may run.
     next: bool,
     /// `true` if a `break` may leave the loop or `switch` around the block.
@@ -36,36 +36,36 @@ struct Exits {
 }
 
 /// Returns the ways in which a block ends. Conditions may have any value.
-fn exits(block: &Block) -> Exits {
-    let mut all = Exits { next: true, leaves: false };
+fn exits(block: &Block) -> BlockExits {
+    let mut all = BlockExits { next: true, leaves: false };
     for statement in block {
         let exits = statement_exits(statement);
         all.leaves |= exits.leaves;
         if !exits.next {
-            return Exits { next: false, ..all };
+            return BlockExits { next: false, ..all };
         }
     }
     all
 }
 
-fn statement_exits(statement: &Statement) -> Exits {
+fn statement_exits(statement: &Statement) -> BlockExits {
     match statement {
-        Statement::Return { .. } | Statement::Kill | Statement::Continue => Exits::default(),
-        Statement::Break => Exits { next: false, leaves: true },
+        Statement::Return { .. } | Statement::Kill | Statement::Continue => BlockExits::default(),
+        Statement::Break => BlockExits { next: false, leaves: true },
         Statement::Block(block) => exits(block),
         Statement::If { accept, reject, .. } => {
             let [accept, reject] = [exits(accept), exits(reject)];
-            Exits { next: accept.next || reject.next, leaves: accept.leaves || reject.leaves }
+            BlockExits { next: accept.next || reject.next, leaves: accept.leaves || reject.leaves }
         }
         Statement::Switch { cases, .. } => {
             let falls = |case: &SwitchCase| !case.fall_through && exits(&case.body).next;
             let next = cases.iter().any(|case| falls(case) || exits(&case.body).leaves);
-            Exits { next, leaves: false }
+            BlockExits { next, leaves: false }
         }
         Statement::Loop { body, break_if, .. } => {
-            Exits { next: break_if.is_some() || exits(body).leaves, leaves: false }
+            BlockExits { next: break_if.is_some() || exits(body).leaves, leaves: false }
         }
-        _ => Exits { next: true, leaves: false },
+        _ => BlockExits { next: true, leaves: false },
     }
 }
 
