@@ -1,9 +1,9 @@
 //! Calls of verbs that use each text of the built-in kernels in each of its forms.
 
 use super::verb_table::{Arrays, FEW, table};
-use fencepost_oracles as host;
 use fencepost::algorithms::prelude::*;
 use fencepost::{CommandQueue, Result};
+use fencepost_oracles as host;
 use std::sync::OnceLock;
 
 /// Number of elements of the arrays: several shares, and a shorter one at the end.
@@ -119,6 +119,11 @@ impl Calls {
         self.add(format!("reduce u32 {o:?}"), move |q, a| q.reduce(&a.y.slice(0..331)?, o, &mut a.one));
         self.add(format!("reduce first {o:?}"), move |q, a| q.reduce(a.y.first(&a.count), o, &mut a.one));
         self.add(format!("segments {o:?}"), move |q, a| q.reduce(a.y.segments(&a.offsets), o, &mut a.few));
+        // The invocations do not divide the elements, and a segment begins with a share and ends after it.
+        self.add(format!("segments of shares {o:?}"), move |q, a| {
+            let offsets = q.array(&[10_u32, 80, 250, 330])?;
+            q.reduce(a.y.slice(0..333)?.segments(&offsets), o, &mut a.few.slice(0..3)?)
+        });
         self.add(format!("scan u32 {o:?}"), move |q, a| q.scan(&a.y, &mut a.out, Scan::exclusive(o).from(7)));
         self.add(format!("rows u32 {o:?}"), move |q, a| {
             q.reduce(
@@ -182,6 +187,7 @@ impl Calls {
 
     fn of_monoids(&mut self) {
         self.add("reduce", |q, a| q.reduce(&a.y, compose(), &mut a.one));
+        self.add("reduce 333", |q, a| q.reduce(&a.y.slice(0..333)?, compose(), &mut a.one));
         self.add("reduce first", |q, a| q.reduce(a.y.first(&a.count), compose(), &mut a.one));
         self.add("reduce rows", |q, a| {
             q.reduce(a.y.reshape([3, N / 3])?.axis(1), compose(), &mut a.few.slice(0..3)?.reshape([3, 1])?)
@@ -231,6 +237,12 @@ impl Calls {
         self.add("cast bits u32", |q, a| q.cast(&a.y.cast_bits::<f32>(), &mut a.out));
         self.add("cast f32 f32", |q, a| q.cast(&a.numbers, &mut a.floats()));
         self.add("cast i32 u32", |q, a| q.cast(&a.y.cast_bits::<i32>(), &mut a.out));
+        self.add("cast large numbers", |q, a| {
+            let numbers = [8_388_610.0_f32, -8_388_610.0, 16_777_216.0, -2_147_483_648.0, 3_000_000_000.0];
+            let x = q.array(&numbers)?;
+            q.cast(&x, &mut a.out.slice(0..5)?)?;
+            q.cast(&x, &mut a.other.cast_bits::<i32>().slice(0..5)?)
+        });
         // Words at the borders of rounding.
         self.add("cast borders f32", |q, a| {
             let ends = [0x7F, 0x80, 0x81, 0x180, 0x17F, 0x181, 0xFF, 0x100];
@@ -287,6 +299,11 @@ impl Calls {
             q.copy(&a.numbers, &mut a.floats())?;
             q.sort_in_place(&mut a.floats(), Sort::ascending().bits(0..31))
         });
+        // The invocations divide the elements with a remainder of 1.
+        self.add("sort 321", |q, a| {
+            q.sort(&a.y.slice(0..321)?, &mut a.out.slice(0..321)?, Sort::ascending())
+        });
+        self.add("kth odd f32", |q, a| q.kth(&a.y.cast_bits::<f32>(), 250, &mut a.float()));
         for k in [0, 1, 100, N - 1] {
             self.add("kth f32", move |q, a| q.kth(&a.numbers, k, &mut a.float()));
             self.add("kth u32", move |q, a| q.kth(&a.x, k, &mut a.one));
@@ -452,6 +469,9 @@ impl Calls {
             q.permute(&a.y.reshape([2, 24, 7])?, [0, 2, 1], &mut a.out.reshape([2, 7, 24])?)
         });
         self.add("transpose wide", |q, a| q.transpose(&a.y.reshape([4, 84])?, &mut a.out.reshape([84, 4])?));
+        self.add("transpose of four tiles", |q, a| {
+            q.transpose(&a.y.slice(0..323)?.reshape([17, 19])?, &mut a.out.slice(0..323)?.reshape([19, 17])?)
+        });
         self.add("transpose of 7 tiles", |q, a| {
             q.transpose(&a.y.reshape([N / 3, 3])?, &mut a.out.reshape([3, N / 3])?)
         });
@@ -480,8 +500,9 @@ impl Calls {
         self.add("histogram_weighted many", |q, a| {
             q.histogram_weighted(&a.sorted, &a.y, Bins::modulo(), &mut a.out.slice(0..300)?)
         });
-        for bins in [32, 300] {
-            self.add("histogram of 32 and of 300 bins", move |q, a| {
+        // Of 200 bins, a workgroup has one counter for each.
+        for bins in [32, 200, 300] {
+            self.add("histogram of 32, 200 and 300 bins", move |q, a| {
                 q.histogram(&a.numbers, Bins::even(-1.0..1.0), &mut a.out.slice(0..bins)?)?;
                 q.histogram_weighted(&a.numbers, &a.y, Bins::even(-1.0..1.0), &mut a.other.slice(0..bins)?)
             });

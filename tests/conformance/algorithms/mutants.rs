@@ -5,6 +5,8 @@
 pub(super) struct Mutant {
     /// Number of the line, from 0.
     pub(super) line: usize,
+    /// Number of earlier lines with the same text.
+    pub(super) same: usize,
     pub(super) before: String,
     pub(super) after: String,
 }
@@ -16,9 +18,12 @@ impl Mutant {
         lines.map(|(at, line)| if at == self.line { &*self.after } else { line }.to_owned() + "\n").collect()
     }
 
-    /// Returns the line before and after the change, as the list of surviving mutants has them.
+    /// Returns the line before and after the change, as the list of surviving mutants has them. A line that the text has
+    /// several times is numbered from the second one on.
     pub(super) fn shown(&self) -> String {
-        format!("{} => {}", self.before.trim(), self.after.trim())
+        let before = self.before.trim();
+        let numbered = if self.same == 0 { before.into() } else { format!("{before} [{}]", self.same + 1) };
+        format!("{numbered} => {}", self.after.trim())
     }
 }
 
@@ -69,9 +74,10 @@ pub(super) fn mutants(text: &str) -> Vec<Mutant> {
             _ if in_function && depth > 0 && !begins && !code.trim_start().starts_with('@') => 0,
             _ => code.len(),
         };
+        let same = text.lines().take(number).filter(|earlier| earlier.trim() == line.trim()).count();
         for after in changes(code, body) {
             let after = format!("{after}{}", &line[code.len()..]);
-            found.push(Mutant { line: number, before: line.into(), after });
+            found.push(Mutant { line: number, same, before: line.into(), after });
         }
         let brackets = |open, close| code.matches(open).count() as i32 - code.matches(close).count() as i32;
         depth += brackets('{', '}');

@@ -180,7 +180,10 @@ fn edit(
         // Kernels without shares have workgroups that do not divide the number of elements.
         let large_tiles = whole.contains("STAGED_FROM") && forced.card && !forced.small;
         let needs_sixteen = large_tiles || whole.contains("DIGITS") || whole.contains("COUNTERS");
-        let workgroup = if needs_sixteen {
+        let workgroup = if whole.contains("DIGITS") && !forced.card && !forced.small {
+            // More invocations than digits, and as many as elements pass through the memory of the workgroup from.
+            64.0
+        } else if needs_sixteen {
             16.0
         } else if whole.contains("params.share") {
             4.0
