@@ -209,8 +209,8 @@ impl fmt::Display for AdapterChoice {
     }
 }
 
-/// Returns the error for a choice that fits no adapter. It lists the adapters or, if there are none, the packages to
-/// install.
+/// Returns the error for a choice that fits no adapter. It lists the adapters or, if there are none, the package and
+/// the feature that add one.
 pub(crate) fn no_adapter(choice: &AdapterChoice, known: &[AdapterInfo]) -> Error {
     let list: Vec<String> =
         known.iter().enumerate().map(|(at, adapter)| format!("{at}: {adapter}")).collect();
@@ -429,12 +429,21 @@ const PACKAGES: [(&str, &str); 5] = [
     ("alpine", "apk add mesa-vulkan-swrast"),
 ];
 
+/// End of the advice. Only a program without the feature `cpu` finds no adapter, except in a browser, where the CPU is
+/// no adapter.
+const ADD_THE_CPU: &str = if cfg!(target_arch = "wasm32") {
+    ""
+} else {
+    ", or switch on the feature `cpu` of fencepost, which compiles kernels for the processor and needs no driver"
+};
+
 /// Returns the advice for this machine.
 pub(crate) fn remedy() -> String {
     if !crate::device::open::has_interface() {
-        return "the program is built without a graphics interface of this system: switch on the feature `vulkan`, `metal`, `dx12` \
-                or `gles` of fencepost"
-            .into();
+        return format!(
+            "the program is built without a graphics interface of this system: switch on the feature `vulkan`, `metal`, \
+             `dx12` or `gles` of fencepost{ADD_THE_CPU}"
+        );
     }
     let release =
         if cfg!(target_os = "linux") { std::fs::read_to_string("/etc/os-release").ok() } else { None };
@@ -451,7 +460,7 @@ fn advice_for(system: &str, release: &str) -> String {
         },
         _ => String::new(),
     };
-    format!("install {driver}{software}; `Context::simulated` needs none and runs built-in kernels")
+    format!("install {driver}{software}{ADD_THE_CPU}")
 }
 
 /// Returns the install command for a Linux distribution. Derived distributions name their base in `ID_LIKE`.
@@ -563,5 +572,15 @@ mod tests {
     fn the_advice_for_an_unknown_system_names_the_driver() {
         assert!(advice_for("linux", "VERSION_ID=debian\n").contains("lavapipe"));
         assert!(!advice_for("windows", "").contains("lavapipe"));
+    }
+
+    #[test]
+    fn the_advice_names_the_feature_of_the_cpu_and_no_call_that_needs_it() {
+        for (system, release) in [("linux", "ID=debian"), ("linux", ""), ("windows", "")] {
+            let advice = advice_for(system, release);
+            assert!(advice.contains("the feature `cpu` of fencepost"), "{advice}");
+            assert!(!advice.contains("Context::simulated"), "{advice}");
+        }
+        assert!(remedy().ends_with(ADD_THE_CPU), "{}", remedy());
     }
 }
