@@ -294,11 +294,11 @@ impl AdapterInfo {
         }
     }
 
-    /// Describes the CPU recorder.
+    /// Describes the simulator.
     #[cfg(cpu)]
     pub(crate) fn cpu_recorder() -> Self {
         Self {
-            name: "CPU recorder".into(),
+            name: "Fencepost simulator".into(),
             backend: "host",
             kind: AdapterKind::Software,
             driver: String::new(),

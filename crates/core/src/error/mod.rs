@@ -275,7 +275,7 @@ pub enum ErrorDetail {
     Unsupported { kernel: String, what: String, adapter: String },
     /// The kernel has no reference function, and this build cannot compile kernels for the CPU.
     #[error(
-        "kernel `{kernel}` has no reference function, and this build of the CPU recorder compiles no kernels: it runs \
+        "kernel `{kernel}` has no reference function, and this build of the simulator compiles no kernels: it runs \
          built-in kernels, and kernels whose function `host_kernel` has registered"
     )]
     NoReference { kernel: String },

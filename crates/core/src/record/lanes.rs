@@ -182,10 +182,16 @@ impl fmt::Display for ReplayForm {
     }
 }
 
-/// Returns the form of the replays of a plan. `device` is `None` on the CPU recorder.
+/// Reason why a graph has no launches that are recorded once, although its device could replay them.
+const TOO_SHORT: &str = "fewer than 100 launches are in a row: other commands, named values, bodies, and grids from the \
+                         device end a row";
+
+/// Returns the form of the replays of a plan. `device` is `None` for the CPU device and the simulator.
 pub(crate) fn replay_form(device: Option<&WgpuDevice>, plan: &GraphPlan) -> ReplayForm {
     let Some(device) = device else {
-        return ReplayForm::Encoded { reason: "the CPU recorder executes the commands itself" };
+        return ReplayForm::Encoded {
+            reason: "the CPU device and the simulator execute the commands themselves",
+        };
     };
     if let Some(reason) = obstacle(device) {
         return ReplayForm::Encoded { reason };
@@ -204,7 +210,7 @@ pub(crate) fn replay_form(device: Option<&WgpuDevice>, plan: &GraphPlan) -> Repl
         stretches
     });
     match launches.filter(|&length| length >= limit).sum() {
-        0 => ReplayForm::Encoded { reason: "no stretch of plain launches is long enough" },
+        0 => ReplayForm::Encoded { reason: TOO_SHORT },
         launches => ReplayForm::Native { launches },
     }
 }

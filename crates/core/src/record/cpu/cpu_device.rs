@@ -275,7 +275,7 @@ impl CpuForm {
     /// Returns the name of the adapter.
     pub(crate) fn name(self) -> &'static str {
         match self {
-            Self::Recorder => "CPU recorder",
+            Self::Recorder => "Fencepost simulator",
             #[cfg(cpu_code)]
             Self::Device => "Fencepost CPU",
         }
