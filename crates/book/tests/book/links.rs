@@ -4,10 +4,11 @@ use crate::pages::{Page, all, book, plain, root};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-/// Web addresses of the repository, by which pages link to files outside the book.
-const REPOSITORY: [&str; 2] = [
+/// Web addresses of the repository, by which pages link to files outside the book, and the README shows a picture.
+const REPOSITORY: [&str; 3] = [
     "https://github.com/fencepost-rs/fencepost/blob/main/",
     "https://github.com/fencepost-rs/fencepost/tree/main/",
+    "https://raw.githubusercontent.com/fencepost-rs/fencepost/main/",
 ];
 
 #[test]
