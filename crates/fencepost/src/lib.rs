@@ -1,4 +1,4 @@
-#![doc = include_str!("../README.md")]
+#![doc = include_str!("front.md")]
 #![doc = ""]
 #![doc = include_str!("overview.md")]
 #![cfg_attr(docsrs, feature(doc_cfg))]

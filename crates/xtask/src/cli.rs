@@ -224,9 +224,10 @@ pub(crate) enum Command {
         #[arg(long)]
         no_install: bool,
     },
-    /// Checks that the pages of docs/guide are modules of the library's documentation, with links of rustdoc
+    /// Checks that the README and the pages of docs/guide are in the library's documentation, with links of rustdoc
     #[command(after_help = "Example:\n  cargo xtask guide --write\n\n\
-        A package has files of its own folder only: crates/fencepost/guide has copies of the pages.")]
+        A package has files of its own folder only: crates/fencepost/guide has copies of the pages, and\n\
+        crates/fencepost/src/front.md is the README without the section for a checkout.")]
     Guide {
         /// Write the copies
         #[arg(long)]

@@ -1,7 +1,7 @@
 //! `cargo xtask guide`: copies the pages of `docs/guide` into the library's documentation, or checks the copies.
 //!
 //! A package has only the files of its own folder, so `crates/fencepost/guide` has a copy of each page, with the links
-//! of rustdoc.
+//! of rustdoc. The front page of the documentation is the README without the section for a checkout.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -20,19 +20,24 @@ const PICTURES: &str = "https://raw.githubusercontent.com/fencepost-rs/fencepost
 const COPIES: &str = "crates/fencepost/guide";
 /// File that declares a module for each copy.
 const MODULES: &str = "crates/fencepost/src/guide.rs";
+/// Front page of the library's documentation.
+const FRONT: &str = "crates/fencepost/src/front.md";
+
+/// Heading of the README's section with commands that a user of the library lacks.
+const CHECKOUT: &str = "## From a checkout";
 
 /// Checks the copies, or writes them.
 ///
 /// # Errors
 /// A file cannot be read or written; a copy is wrong, and `write` is not given.
 pub(crate) fn guide(workspace: &Workspace, write: bool) -> Result<()> {
-    let wanted = wanted(&workspace.path("docs"))?;
+    let wanted = wanted(workspace)?;
     let wrong = wrong(workspace.root(), &wanted)?;
     if wrong.is_empty() {
         return Ok(());
     }
     if !write {
-        bail!("{} differ from docs/guide: `cargo xtask guide --write`", wrong.join(", "));
+        bail!("{} differ from docs/guide or README.md: `cargo xtask guide --write`", wrong.join(", "));
     }
     let copies = workspace.path(COPIES);
     if copies.exists() {
@@ -60,7 +65,8 @@ fn wrong(root: &Path, wanted: &BTreeMap<String, String>) -> Result<Vec<String>> 
 }
 
 /// Returns the wanted text of each file, by path relative to the root.
-fn wanted(docs: &Path) -> Result<BTreeMap<String, String>> {
+fn wanted(workspace: &Workspace) -> Result<BTreeMap<String, String>> {
+    let docs = workspace.path("docs");
     let mut wanted = BTreeMap::new();
     for entry in fs::read_dir(docs.join("guide"))? {
         let path = entry?.path();
@@ -70,7 +76,20 @@ fn wanted(docs: &Path) -> Result<BTreeMap<String, String>> {
     let modules = modules(wanted.keys().filter_map(|path| path.strip_prefix(COPIES)));
     wanted.insert(MODULES.to_owned(), modules);
     wanted.insert(format!("{COPIES}/index.md"), index(&text_of(&docs.join("SUMMARY.md"))?));
+    wanted.insert(FRONT.to_owned(), front(&text_of(&workspace.path("README.md"))?));
     Ok(wanted)
+}
+
+/// Returns the README without the section for a checkout.
+fn front(readme: &str) -> String {
+    let mut is_left_out = false;
+    let kept = readme.lines().filter(|line| {
+        if line.starts_with("## ") {
+            is_left_out = *line == CHECKOUT;
+        }
+        !is_left_out
+    });
+    kept.map(|line| format!("{line}\n")).collect()
 }
 
 /// Converts the links of a page to rustdoc's. Fenced blocks stay as they are.
@@ -160,6 +179,16 @@ mod tests {
     }
 
     #[test]
+    fn the_front_page_has_all_programs_of_the_readme_and_not_its_commands() {
+        let readme = include_str!("../../../README.md");
+        let front = front(readme);
+        let programs = |page: &str| page.matches("```rust").count();
+        assert!(programs(readme) > 0 && programs(&front) == programs(readme), "{front}");
+        assert!(readme.contains(CHECKOUT) && !front.contains(CHECKOUT), "{front}");
+        assert!(!front.contains("```sh") && front.contains("## Licence"), "{front}");
+    }
+
+    #[test]
     fn a_changed_or_removed_page_makes_its_copy_wrong_until_it_is_written() {
         let dir = tempfile::tempdir().expect("a temporary directory");
         let workspace = Workspace::at(dir.path());
@@ -170,12 +199,16 @@ mod tests {
         write("docs/SUMMARY.md", "# Guide\n\n- [A](guide/a.md)\n");
         write("docs/guide/a.md", "# A\n");
         write("docs/guide/b.md", "# B\n");
+        write("README.md", "# C\n");
         let said = || guide(&workspace, false).map_err(|error| error.to_string());
         assert!(said().expect_err("nothing is written").contains("guide/a.md"));
         guide(&workspace, true).expect("written");
         said().expect("all is right");
         write("docs/guide/a.md", "# Another\n");
         assert!(said().expect_err("a page has changed").contains("guide/a.md"));
+        guide(&workspace, true).expect("written");
+        write("README.md", "# D\n");
+        assert!(said().expect_err("the front page has changed").contains("src/front.md"));
         guide(&workspace, true).expect("written");
         fs::remove_file(dir.path().join("docs/guide/b.md")).expect("removed");
         let gone = said().expect_err("a page has gone");

@@ -142,7 +142,7 @@ fn doc() -> Line {
     doc.var("RUSTDOCFLAGS", "-D warnings")
 }
 
-/// Checks that both copies of the README are equal: one is the facade's crate documentation, one is the repository's.
+/// Checks that both copies of the README are equal: one is in the package `fencepost`, one is the repository's.
 fn readme(workspace: &Workspace) -> Result<()> {
     let read =
         |name: &str| fs::read_to_string(workspace.path(name)).with_context(|| format!("cannot read {name}"));
