@@ -1,4 +1,4 @@
-//! Checks that the library accepts the shaders in the book.
+//! Checks that the library accepts the shaders in the book, and has those that the guide lists.
 
 use crate::pages::book;
 use fencepost::{Context, ErrorDetail, Result, SimulatorOptions};
@@ -52,4 +52,20 @@ fn a_wrong_shader_is_found() {
     let text = "@compute @workgroup_size(1) fn f() { undeclared = 1; }";
     let error = compile(text).expect_err("the name is not declared");
     assert!(matches!(error.detail(), ErrorDetail::Kernel(_)), "{error}");
+}
+
+#[test]
+fn each_built_in_shader_that_the_guide_lists_exists() {
+    let page = book().into_iter().find(|page| page.name() == "docs/guide/kernels.md").expect("it is there");
+    let rows = page.text.lines().filter(|line| line.starts_with("| `"));
+    let names: Vec<&str> =
+        rows.flat_map(|row| row.split('`')).filter(|name| name.ends_with(".wgsl")).collect();
+    assert!(names.len() > 8, "{names:?}");
+    for name in names {
+        assert!(fencepost::builtin_shader(name).is_some(), "{name}");
+        assert!(
+            fencepost::reference(name.trim_end_matches(".wgsl")).is_some(),
+            "{name} is a kernel of a verb"
+        );
+    }
 }
