@@ -2,7 +2,7 @@
 
 use anyhow::{Result, ensure};
 
-use crate::waves::{CONSTANTS, STEPS, push};
+use super::waves::{CONSTANTS, STEPS, push};
 
 /// The largest difference of two heights. The device may fuse a multiplication with an addition, and heights are
 /// about 1.

@@ -9,10 +9,11 @@ use crate::shell::{Line, cargo, flag, line};
 use crate::workspace::{Workspace, text_of};
 
 /// Crates that are not published.
-const UNPUBLISHED: [&str; 7] = [
+const UNPUBLISHED: [&str; 8] = [
     "xtask",
     "fencepost-benches",
     "fencepost-book",
+    "fencepost-demo",
     "fencepost-derive-tests",
     "fencepost-launches",
     "fencepost-oracles",
