@@ -12,6 +12,8 @@ use crate::workspace::Workspace;
 
 /// Variable that makes the tests check the messages of the validation layers.
 const VALIDATION: &str = "FENCEPOST_VALIDATION";
+/// Variable with the directory for sockets of a session, such as those of Wayland.
+const RUNTIME_DIR: &str = "XDG_RUNTIME_DIR";
 
 /// Variables with their values.
 pub(crate) type Vars = Vec<(String, String)>;
@@ -51,7 +53,7 @@ pub(crate) fn set_up(workspace: &Workspace, request: Request) -> Result<SetUp> {
     }
     let mut vars = Vec::new();
     if cfg!(target_os = "linux") {
-        vars.push(var("XDG_RUNTIME_DIR", private_dir(workspace)?));
+        vars.push(var(RUNTIME_DIR, private_dir(workspace)?));
     }
     if request.wanted == Wanted::FirstPerBackend {
         vars.push(var("FENCEPOST_TEST_ADAPTERS", "first-per-backend"));
@@ -119,6 +121,15 @@ fn vulkan_variables(extras: Extras) -> Result<Vars> {
         var("VK_LAYER_SYNCVAL_SHADER_ACCESSES_HEURISTIC", "1"), // else missing barriers between dispatches are not reported
         var("VK_LAYER_SYNCVAL_FULL_VALIDATION", "1"), // else a missing barrier between command buffers is not reported
     ])
+}
+
+/// Returns a runtime directory for programs on Linux, if the environment names none. Without one, a Vulkan layer of Mesa
+/// prints errors whenever a program lists the adapters.
+pub(crate) fn missing_runtime_dir(workspace: &Workspace) -> Result<Vars> {
+    if !cfg!(target_os = "linux") || env::var_os(RUNTIME_DIR).is_some() {
+        return Ok(Vars::new());
+    }
+    Ok(vec![var(RUNTIME_DIR, private_dir(workspace)?)])
 }
 
 fn var(name: &str, value: impl Into<String>) -> (String, String) {

@@ -64,7 +64,9 @@ fn main() -> ExitCode {
 fn run(command: Command) -> Result<bool> {
     let workspace = Workspace::find()?;
     match command {
-        Command::Demo { args } => demo::demo(&workspace, &args),
+        Command::Demo { quick, headless, files } => {
+            demo::demo(&workspace, &demo::Options { quick, headless, files })
+        }
         Command::Test { adapters, install_tools, full, filter } => {
             let options = test::Options { request: adapters.request(full), install_tools, full, filter };
             return Ok(test::test(&workspace, &options));
