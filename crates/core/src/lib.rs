@@ -99,9 +99,9 @@ pub use fencepost_profile::{
 /// The cause of an [`ErrorDetail::Pending`].
 pub use fencepost_sync::Error as PendingError;
 
-/// The items that derived code refers to.
+/// The items that derived code and the command `fencepost` refer to.
 #[doc(hidden)]
-pub use fencepost_kernels::{__private, plain_file};
+pub use fencepost_kernels::{__private, builtins, plain_file, snippets};
 
 /// Returns the text of the built-in shader with this file name, or `None` if there is none.
 ///

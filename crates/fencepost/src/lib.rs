@@ -16,7 +16,9 @@ pub use fencepost_core::doctest;
 #[cfg(all(feature = "cpu", not(target_arch = "wasm32")))]
 pub use fencepost_core::kernel_check;
 #[doc(hidden)]
-pub use fencepost_core::{__private, plain_file, regrouped, testing, trusted_kernel, words};
+pub use fencepost_core::{
+    __private, builtins, plain_file, regrouped, snippets, testing, trusted_kernel, words,
+};
 pub use fencepost_core::{
     AccessList, AdapterChoice, AdapterInfo, AdapterKind, AdoptOptions, AnyArray, BacklogLimit, Bound,
     Capture, CheckOptions, CommandQueue, Condition, Context, ContextOptions, ContextWatch, DType,

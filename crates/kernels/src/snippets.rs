@@ -27,18 +27,18 @@ pub(crate) const SNIPPETS: &[(&str, &str)] = &[
     ("tile_ranks", include_str!("../shaders/lib/tile_ranks.wgsl")),
 ];
 
-/// Returns the name and text of each snippet of `shaders/lib` that is not for a variable.
-#[doc(hidden)]
-pub fn snippets() -> &'static [(&'static str, &'static str)] {
-    SNIPPETS
-}
-
 /// Snippets for a variable, which is named in parentheses: `//#use atomic_f32(totals)`.
 pub(crate) const SNIPPETS_FOR_A_VARIABLE: &[(&str, &str)] =
     &[("atomic_f32", include_str!("../shaders/lib/atomic_f32.wgsl"))];
 
 /// Placeholder for the variable's name in such a snippet.
 const VARIABLE: &str = "VARIABLE";
+
+/// Returns the name and text of every built-in snippet. A snippet for a variable has a placeholder for the variable's
+/// name.
+pub fn snippets() -> impl Iterator<Item = (&'static str, &'static str)> {
+    SNIPPETS.iter().chain(SNIPPETS_FOR_A_VARIABLE).copied()
+}
 
 /// Returns the text of a snippet with the variable's name inserted.
 pub(crate) fn with_variable(text: &str, variable: &str) -> String {

@@ -96,12 +96,11 @@ fn each_text_has_a_case() {
     let shaders: BTreeSet<&str> = texts.filter(|shader| is_of_a_verb(shader)).collect();
     let listed: BTreeSet<&str> = FAMILIES.into_iter().flatten().copied().collect();
     let whole: Vec<String> = shaders.iter().map(|shader| source(shader).whole_text().unwrap()).collect();
-    let used =
-        snippets().iter().filter(|(_, text)| whole.iter().any(|whole| whole.contains(text.trim_end())));
+    let used = snippets().filter(|(_, text)| whole.iter().any(|whole| whole.contains(text.trim_end())));
     let missing: Vec<&str> = shaders
         .iter()
         .copied()
-        .chain(used.map(|(name, _)| *name))
+        .chain(used.map(|(name, _)| name))
         .filter(|text| !listed.contains(text))
         .collect();
     assert!(missing.is_empty(), "add the texts to a family: {missing:?}");
@@ -121,8 +120,8 @@ fn source(shader: &str) -> ShaderSource {
 /// Returns the text of a shader or of a snippet.
 fn text_of(name: &str) -> &'static str {
     let file = format!("{name}.wgsl");
-    let shader = builtins().iter().find(|(known, _)| *known == file);
-    shader.or_else(|| snippets().iter().find(|(known, _)| *known == name)).expect("a built-in text").1
+    let shader = builtins().iter().copied().find(|(known, _)| *known == file);
+    shader.or_else(|| snippets().find(|(known, _)| *known == name)).expect("a built-in text").1
 }
 
 /// A text in place of a built-in one.
@@ -170,7 +169,7 @@ fn edit(
     for (name, text) in snippets() {
         let path = format!("lib/{name}.wgsl");
         let text_changed = staged(&changed(name, text));
-        if text_changed != *text && uses(name) && !source.files().any(|file| file == path) {
+        if text_changed != text && uses(name) && !source.files().any(|file| file == path) {
             edited = edited.with_file(path, text_changed);
         }
     }
@@ -330,9 +329,9 @@ fn texts(ctx: &Context, call: &Call, forced: Forced) -> (BTreeSet<String>, BTree
         let divides = whole.contains("params.share") || whole.contains("DIGITS");
         let mark = if divides { "!" } else { "" };
         of_kernels.borrow_mut().insert(format!("{mark}{} {overrides:?}", source.label()));
-        let used = snippets().iter().filter(|(_, text)| whole.contains(text.lines().next().unwrap()));
+        let used = snippets().filter(|(_, text)| whole.contains(text.lines().next().unwrap()));
         let mut seen = of_edit.borrow_mut();
-        seen.extend(used.map(|(name, _)| (*name).to_owned()));
+        seen.extend(used.map(|(name, _)| name.to_owned()));
         seen.insert(source.label().trim_end_matches(".wgsl").to_owned());
         drop(seen);
         edit(None, forced, source, overrides);
@@ -389,9 +388,8 @@ fn compiles(change: &Change) -> bool {
     let shader = builtins().iter().find_map(|(file, text)| {
         let stem = file.strip_suffix(".wgsl").unwrap();
         let uses = |text: &str| text.contains(&format!("//#use {}\n", change.name));
-        let through = |text: &str| {
-            snippets().iter().any(|(name, of)| uses(of) && text.contains(&format!("//#use {name}\n")))
-        };
+        let through =
+            |text: &str| snippets().any(|(name, of)| uses(of) && text.contains(&format!("//#use {name}\n")));
         (stem == change.name || uses(text) || through(text)).then_some(stem)
     });
     let mut source = source(shader.expect("a shader uses the text"));
