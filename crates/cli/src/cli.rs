@@ -31,7 +31,8 @@ const RUN: &str = "Arguments are NAME=VALUE, by the names that the shader has. F
     full:SHAPE:NUMBER\n\
     SHAPE counts elements of the shader's array: 1000, or 64x64 in rows of 64. A vector is one element. For parameters VALUE \
     is a number, or a list such as 1,2,3 for a vector; a matrix is listed column by column.\n\n\
-    saxpy.wgsl, add.wgsl and others are built-in shaders, which run if no file has that name.\n\n\
+    saxpy.wgsl, add.wgsl and others are built-in shaders, which run if no file has that name; `fencepost shaders` lists \
+    them.\n\n\
     Without --grid and --groups there is an invocation for each element of the longest buffer that the kernel writes. \
     Workgroups of several dimensions take the shape of that buffer, whose last axis is x. Without --print and --save every \
     buffer that the kernel writes is printed.\n\n\
@@ -43,6 +44,11 @@ const RUN: &str = "Arguments are NAME=VALUE, by the names that the shader has. F
     fencepost run two.wgsl --entry second x=raw:u32:x.bin --trace timeline.html\n\n\
     Exit codes:\n  0  the kernel ran\n  1  failure; standard error has the reason\n  2  wrong usage";
 
+const SHADERS: &str = "Examples:\n  fencepost shaders\n  fencepost shaders saxpy.wgsl > saxpy.wgsl\n  \
+    fencepost shaders linear\n  fencepost shaders --json | jq -r '.shaders[].name'\n\n\
+    Shaders run with `fencepost run NAME`, and programs name them in `#[kernel(source = \"NAME\")]`. A line `//#use NAME` \
+    appends a snippet to a shader.\n\n";
+
 const BENCH: &str = "Examples:\n  fencepost bench --quick\n  fencepost bench --adapter radeon\n  fencepost bench --quick --json\n\n\
     Numbers are medians, and every result is checked. Without --adapter and FENCEPOST_ADAPTER every adapter is measured. \
     Times vary if the machine does other work.\n\n";
@@ -52,7 +58,7 @@ const BENCH: &str = "Examples:\n  fencepost bench --quick\n  fencepost bench --a
 #[command(name = "fencepost", version, arg_required_else_help = true)]
 #[command(after_help = format!(
     "Examples:\n  fencepost info\n  fencepost doctor\n  fencepost run saxpy.wgsl a=2 x=iota:1000 y=zeros:1000\n  \
-     fencepost bench --quick\n\n{CODES}"
+     fencepost bench --quick\n  fencepost shaders\n\n{CODES}"
 ))]
 pub(crate) struct Cli {
     #[command(subcommand)]
@@ -73,6 +79,9 @@ pub(crate) enum Command {
     /// Measures launches, transfers and latency
     #[command(after_help = format!("{BENCH}{CODES}"))]
     Bench(Bench),
+    /// Lists the built-in shaders and snippets, or prints the text of one
+    #[command(after_help = format!("{SHADERS}{CODES}"))]
+    Shaders(Shaders),
     /// Prints the completions of a shell
     #[command(after_help = format!(
         "Examples:\n  fencepost completions bash > ~/.local/share/bash-completion/completions/fencepost\n  \
@@ -153,6 +162,19 @@ pub(crate) struct Run {
     /// Print JSON with all elements of the buffers
     #[arg(long)]
     pub(crate) json: bool,
+}
+
+#[derive(Args)]
+pub(crate) struct Shaders {
+    /// The shader or the snippet to print
+    #[arg(value_name = "NAME")]
+    pub(crate) name: Option<String>,
+    /// Print JSON instead of text
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// Print the list as the page docs/shaders.md
+    #[arg(long, conflicts_with_all = ["name", "json"])]
+    pub(crate) markdown: bool,
 }
 
 #[derive(Args)]

@@ -10,6 +10,7 @@ mod opened;
 mod output;
 mod progress;
 mod run;
+mod shaders;
 mod shell;
 mod table;
 
@@ -45,6 +46,7 @@ fn work(command: Command) -> Result<Outcome> {
         Command::Doctor(options) => doctor::doctor(&options),
         Command::Run(options) => run::run(&options),
         Command::Bench(options) => bench::bench(&options),
+        Command::Shaders(options) => shaders::shaders(&options),
         Command::Completions { shell } => shell::completions(shell),
         Command::Man { command } => shell::man(command.as_deref()),
     }

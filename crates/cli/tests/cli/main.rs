@@ -15,6 +15,7 @@ mod run;
 mod run_errors;
 mod run_files;
 mod run_results;
+mod shader_list;
 mod shaders;
 mod usage;
 
@@ -25,7 +26,7 @@ use libtest_mimic::{Arguments, Completion, Failed, Trial};
 pub(crate) type Once = (&'static str, fn() -> Result<()>);
 pub(crate) type Each = (&'static str, fn(usize) -> Result<()>);
 
-const ONCE: [&[Once]; 3] = [&help::ONCE, &usage::ONCE, &pipe::ONCE];
+const ONCE: [&[Once]; 4] = [&help::ONCE, &usage::ONCE, &pipe::ONCE, &shader_list::ONCE];
 const ONCE_WITH_ADAPTER: [&[Once]; 2] = [&info::ONCE, &doctor::ONCE];
 const EACH: [&[Each]; 5] =
     [&run::EACH, &run_results::EACH, &run_files::EACH, &run_errors::EACH, &bench::EACH];

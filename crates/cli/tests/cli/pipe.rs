@@ -10,7 +10,7 @@ use crate::program::{command, within};
 pub(crate) const ONCE: [Once; 1] = [("a_closed_pipe_is_no_error_and_no_panic", closed)];
 
 fn closed() -> Result<()> {
-    for args in [&["completions", "bash"][..], &["man"], &["--help"], &["info"]] {
+    for args in [&["completions", "bash"][..], &["man"], &["--help"], &["info"], &["shaders"]] {
         let (reader, writer) = std::io::pipe()?;
         drop(reader);
         let mut ran = command(args);

@@ -48,7 +48,8 @@ fn options() -> Result<()> {
     for (args, part) in wrong {
         fencepost(["run", "k.wgsl"].iter().chain(args))?.refused(2, &[part])?;
     }
-    for args in [&["bogus"][..], &["completions", "tcsh"], &["doctor", "--limit", "0"], &["run"]] {
+    let shaders = &["shaders", "saxpy", "--markdown"][..];
+    for args in [&["bogus"][..], &["completions", "tcsh"], &["doctor", "--limit", "0"], &["run"], shaders] {
         fencepost(args)?.refused(2, &["--help"])?;
     }
     Ok(())
