@@ -4,7 +4,7 @@ use anyhow::Result;
 use fencepost::{AdapterChoice, AdapterInfo, Context};
 
 use super::checks::{CHECKS, Found, OPEN};
-use super::{Line, Message, Part, machine, remedy};
+use super::{Line, Message, Part, dx12, machine, remedy};
 use crate::opened;
 use crate::output;
 
@@ -20,6 +20,7 @@ pub(super) fn part(part: Part) -> Result<()> {
 }
 
 fn look() -> Result<()> {
+    dx12::listen();
     say("adapters", || {
         let known = fencepost::adapters();
         output::json(&Message::Adapters(known.iter().map(AdapterInfo::to_string).collect()))?;

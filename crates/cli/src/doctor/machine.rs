@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use fencepost::{AdapterChoice, AdapterInfo, ErrorDetail};
 
 use super::loader::Loader;
-use super::{Line, remedy};
+use super::{Line, dx12, remedy};
 use crate::opened;
 
 /// Folder of the graphics cards' device files on Linux.
@@ -14,11 +14,12 @@ const NODES: &str = "/dev/dri";
 /// File that exists while NVIDIA's kernel driver is loaded.
 const NVIDIA: &str = "/proc/driver/nvidia/version";
 
-/// Checks the environment of the adapters.
+/// Checks the environment of the adapters, which were looked for before.
 pub(super) fn surroundings() -> Vec<Line> {
     let loader = Loader::of_process();
     let known = fencepost::adapters();
     let mut lines = loader.lines(with_driver(&known));
+    lines.extend(dx12::line());
     if cfg!(target_os = "linux") {
         lines.push(nodes(Path::new(NODES)));
         lines.extend(nvidia(Path::new(NVIDIA), &known, loader.remedy()));

@@ -4,6 +4,7 @@
 //! line.
 
 mod checks;
+mod dx12;
 mod examine;
 mod loader;
 mod machine;
@@ -47,7 +48,7 @@ struct Line {
     check: String,
     status: Status,
     detail: String,
-    /// Remedy, if the check failed.
+    /// Remedy, if the check failed or is a warning.
     remedy: Option<String>,
 }
 
@@ -57,6 +58,8 @@ enum Status {
     Ok,
     Failed,
     NotSupported,
+    /// Success with a disadvantage.
+    Warning,
 }
 
 /// A message of a child process.
@@ -86,6 +89,10 @@ impl Line {
 
     fn not_supported(check: &str, detail: impl Into<String>) -> Self {
         Self { status: Status::NotSupported, ..Self::ok(check, detail) }
+    }
+
+    fn warning(check: &str, detail: impl Into<String>, remedy: impl Into<String>) -> Self {
+        Self { status: Status::Warning, remedy: Some(remedy.into()), ..Self::ok(check, detail) }
     }
 
     fn failed(check: &str, detail: impl Into<String>, remedy: Option<String>) -> Self {

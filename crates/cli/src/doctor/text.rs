@@ -31,6 +31,7 @@ fn word(status: Status) -> &'static str {
         Status::Ok => "ok",
         Status::Failed => "failed",
         Status::NotSupported => "not supported",
+        Status::Warning => "warning",
     }
 }
 
