@@ -24,6 +24,8 @@ const DOCTOR: &str = "Examples:\n  fencepost doctor\n  fencepost doctor --json |
 
 const RUN: &str = "Arguments are NAME=VALUE, by the names that the shader has. For buffers VALUE is one of\n  \
     FILE.npy              an array that NumPy saved, of the shader's type\n  \
+    FILE.npz[:ARRAY]      an array of an archive; without ARRAY, the only one, or the one called NAME\n  \
+    FILE.csv[:COLUMN]     a table of numbers, or a column of it by its name or its number from 1\n  \
     raw:TYPE:FILE         the bytes of a file; TYPE is f16 f32 f64 i32 i64 u32 or u64\n  \
     iota:SHAPE            0, 1, 2, ...\n  \
     random:SHAPE[:SEED]   floats from 0 to 1, or any integers; the same for the same seed\n  \
@@ -39,6 +41,7 @@ const RUN: &str = "Arguments are NAME=VALUE, by the names that the shader has. F
     Examples:\n  \
     fencepost run saxpy.wgsl a=2 x=iota:1000 y=zeros:1000\n  \
     fencepost run blur.wgsl image=photo.npy blurred=zeros:480x640 --save blurred=blurred.npy\n  \
+    fencepost run saxpy.wgsl a=2 x=prices.csv:close y=zeros:250\n  \
     fencepost run sum.wgsl x=random:1000000:7 total=zeros:1 --grid 1000000 --json\n  \
     fencepost run saxpy.wgsl a=2 x=iota:1000000 y=zeros:1000000 --time --repeat 20 --set WORKGROUP=256\n  \
     fencepost run two.wgsl --entry second x=raw:u32:x.bin --trace timeline.html\n\n\

@@ -17,8 +17,12 @@ pub(crate) struct Argument {
 /// Source of a buffer's elements, or the numbers of a parameter.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Given {
-    /// A file that NumPy saved.
+    /// An array that NumPy saved.
     Npy(PathBuf),
+    /// An array of an archive that NumPy saved, by its name.
+    Npz(PathBuf, Option<String>),
+    /// A table of numbers, or a column of it.
+    Csv(PathBuf, Option<String>),
     /// The bytes of a file.
     Raw(Scalar, PathBuf),
     /// 0, 1, 2, ...
@@ -46,8 +50,8 @@ pub(crate) struct Saved {
     pub(crate) file: PathBuf,
 }
 
-const FORMS: &str = "VALUE is FILE.npy, raw:TYPE:FILE, iota:SHAPE, random:SHAPE[:SEED], zeros:SHAPE, full:SHAPE:NUMBER, \
-    or for a parameter a number or a list of numbers";
+const FORMS: &str = "VALUE is FILE.npy, FILE.npz[:ARRAY], FILE.csv[:COLUMN], raw:TYPE:FILE, iota:SHAPE, \
+    random:SHAPE[:SEED], zeros:SHAPE, full:SHAPE:NUMBER, or for a parameter a number or a list of numbers";
 
 impl FromStr for Argument {
     type Err = String;
@@ -116,9 +120,32 @@ fn given(value: &str) -> Result<Given, String> {
                 .ok_or_else(|| format!("`{name}` is no type: it is f16, f32, f64, i32, i64, u32 or u64"))?;
             Ok(Given::Raw(scalar, file.into()))
         }
-        _ if value.ends_with(".npy") => Ok(Given::Npy(value.into())),
-        _ => numbers(value),
+        _ => match file(value) {
+            Some(file) => Ok(file),
+            None => numbers(value),
+        },
     }
+}
+
+/// Returns the file that a text names by its ending.
+fn file(value: &str) -> Option<Given> {
+    if value.ends_with(".npy") {
+        return Some(Given::Npy(value.into()));
+    }
+    if let Some((file, array)) = file_and_part(value, ".npz") {
+        return Some(Given::Npz(file, array));
+    }
+    file_and_part(value, ".csv").map(|(file, column)| Given::Csv(file, column))
+}
+
+/// Splits `FILE` or `FILE:PART`, where the file has this ending.
+fn file_and_part(value: &str, ending: &str) -> Option<(PathBuf, Option<String>)> {
+    if value.ends_with(ending) {
+        return Some((value.into(), None));
+    }
+    let end = value.rfind(&format!("{ending}:"))? + ending.len();
+    let part = &value[end + 1..];
+    (!part.is_empty()).then(|| (PathBuf::from(&value[..end]), Some(part.to_owned())))
 }
 
 fn numbers(value: &str) -> Result<Given, String> {
@@ -148,6 +175,11 @@ mod tests {
         assert_eq!(parsed("x=raw:u32:a:b"), Given::Raw(Scalar::U32, "a:b".into()));
         assert_eq!(parsed("x=raw:f32:e.npy"), Given::Raw(Scalar::F32, "e.npy".into()));
         assert_eq!(parsed("x=C:/e.npy"), Given::Npy("C:/e.npy".into()));
+        assert_eq!(parsed("x=C:/e.npz"), Given::Npz("C:/e.npz".into(), None));
+        assert_eq!(parsed("x=e.npz:a.b"), Given::Npz("e.npz".into(), Some("a.b".into())));
+        assert_eq!(parsed("x=e.csv"), Given::Csv("e.csv".into(), None));
+        assert_eq!(parsed("x=a.csv:e.csv:7"), Given::Csv("a.csv:e.csv".into(), Some("7".into())));
+        assert_eq!(parsed("x=raw:f32:e.csv"), Given::Raw(Scalar::F32, "e.csv".into()));
         assert_eq!(parsed("x=iota:10"), Given::Iota(shape(&[10])));
         assert_eq!(parsed("x=random:2x3"), Given::Random(shape(&[2, 3]), 0));
         assert_eq!(parsed("x=random:2:9"), Given::Random(shape(&[2]), 9));
@@ -170,6 +202,8 @@ mod tests {
             "x=random:4:s",
             "x=1,",
             "x=ones:4",
+            "x=e.npz:",
+            "x=e.csv:",
         ] {
             assert!(text.parse::<Argument>().is_err(), "{text}");
         }

@@ -1,5 +1,6 @@
 //! The elements of a buffer on the host.
 
+use std::fs::File;
 use std::io::Read;
 use std::path::Path;
 
@@ -8,10 +9,10 @@ use fastrand::Rng;
 use fencepost::{AdapterInfo, plain_file};
 
 use super::argument::Given;
-use super::npy;
 use super::number::Number;
 use super::shape::Shape;
 use super::signature::{Block, Buffer};
+use super::{csv_file, npy, npz};
 use crate::bytes::bytes;
 
 /// Size limit of buffers on an adapter.
@@ -44,15 +45,14 @@ impl Limit {
         )
     }
 
-    /// Reads a file to its end, or until the limit is exceeded.
+    /// Reads a file to its end, or until the limit is exceeded. `name` stands for the file in messages.
     ///
     /// # Errors
     /// The file cannot be read, or is larger than the limit.
-    pub(super) fn read(&self, file: &Path, from: impl Read) -> Result<Vec<u8>> {
+    pub(super) fn read(&self, name: &str, from: impl Read) -> Result<Vec<u8>> {
         let mut all = Vec::new();
-        let reading = || format!("cannot read `{}`", file.display());
-        from.take(self.bytes + 1).read_to_end(&mut all).with_context(reading)?;
-        self.check(&format!("`{}` has more than {} bytes", file.display(), self.bytes), all.len() as u128)?;
+        from.take(self.bytes + 1).read_to_end(&mut all).with_context(|| format!("cannot read {name}"))?;
+        self.check(&format!("{name} has more than {} bytes", self.bytes), all.len() as u128)?;
         Ok(all)
     }
 }
@@ -71,7 +71,15 @@ impl<T: Number> Numbers<T> {
     /// A file cannot be read, or has a different type or shape; a text is not a number of the type.
     pub(super) fn of(given: &Given, buffer: &Buffer, element: &Block, limit: &Limit) -> Result<Self> {
         match given {
-            Given::Npy(file) => npy::read(file, &buffer.text, limit)?.fitting(element, file),
+            Given::Npy(file) => {
+                npy::read(&quoted(file), open(file)?, &buffer.text, limit)?.fitting(element, file)
+            }
+            Given::Npz(file, array) => {
+                npz::read(file, array.as_deref(), buffer, limit)?.fitting(element, file)
+            }
+            Given::Csv(file, column) => {
+                csv_file::read(file, column.as_deref(), limit)?.fitting(element, file)
+            }
             Given::Raw(scalar, file) => {
                 if *scalar != T::SCALAR {
                     bail!(
@@ -132,6 +140,19 @@ impl<T: Number> Numbers<T> {
     }
 }
 
+/// Opens a regular file.
+///
+/// # Errors
+/// The file cannot be opened, or it is a folder, a pipe or a device.
+pub(super) fn open(file: &Path) -> Result<File> {
+    plain_file::open(file).with_context(|| format!("cannot read {}", quoted(file)))
+}
+
+/// Returns the name of a file in messages.
+pub(super) fn quoted(file: &Path) -> String {
+    format!("`{}`", file.display())
+}
+
 /// Parses a number.
 ///
 /// # Errors
@@ -147,8 +168,7 @@ pub(super) fn parse<T: Number>(text: &str) -> Result<T> {
 }
 
 fn raw<T: Number>(path: &Path, element: &Block, limit: &Limit) -> Result<Numbers<T>> {
-    let opened = plain_file::open(path).with_context(|| format!("cannot read `{}`", path.display()))?;
-    let bytes = limit.read(path, opened)?;
+    let bytes = limit.read(&quoted(path), open(path)?)?;
     let per_element = element.room.iter().product::<usize>() * T::SCALAR.size();
     if !bytes.len().is_multiple_of(per_element) {
         bail!(
@@ -182,8 +202,8 @@ mod tests {
     #[test]
     fn a_file_is_read_only_up_to_the_limit_of_the_adapter() {
         let limit = Limit { adapter: "G".into(), bytes: 1000 };
-        assert_eq!(limit.read(Path::new("zero"), std::io::repeat(0).take(1000)).unwrap().len(), 1000);
-        let error = limit.read(Path::new("zero"), std::io::repeat(0)).unwrap_err().to_string();
+        assert_eq!(limit.read("`zero`", std::io::repeat(0).take(1000)).unwrap().len(), 1000);
+        let error = limit.read("`zero`", std::io::repeat(0)).unwrap_err().to_string();
         assert!(
             error.starts_with("`zero` has more than 1000 bytes, and the limit of adapter `G`"),
             "{error}"

@@ -2,10 +2,12 @@
 
 mod argument;
 mod buffer;
+mod csv_file;
 mod failure;
 mod grid;
 mod host;
 mod npy;
+mod npz;
 mod number;
 mod report;
 mod shader;

@@ -1,11 +1,10 @@
 //! Reads and writes NumPy's files: `.npy`.
 
 use std::fs::File;
-use std::io::{self, BufWriter, ErrorKind, Read, Write};
+use std::io::{BufWriter, Read, Write};
 use std::path::Path;
 
 use anyhow::{Context, Result, bail};
-use fencepost::plain_file;
 use npyz::{DType, NpyFile, NpyHeader, Order, TypeChar, WriteOptions, WriterBuilder};
 
 use super::host::{Limit, Numbers};
@@ -14,73 +13,136 @@ use super::number::Number;
 /// Largest header in bytes; NumPy itself reads 10000 bytes.
 const HEADER: usize = 1 << 16;
 
-/// Reads a file whose numbers have the type `T`; `declared` is the shader's declaration.
+/// First bytes of a file.
+const MAGIC: &[u8] = b"\x93NUMPY";
+
+/// Reads an array whose numbers have the type `T`. `name` stands for the file in messages, and `declared` is the
+/// shader's declaration.
 ///
 /// # Errors
-/// The file cannot be read, is cut off, or has elements of another type or order.
-pub(super) fn read<T: Number>(path: &Path, declared: &str, limit: &Limit) -> Result<Numbers<T>> {
-    let name = path.display();
-    let mut opened = plain_file::open(path).with_context(|| format!("cannot read `{name}`"))?;
-    let head = head(&mut opened).with_context(|| format!("`{name}` is no .npy file, or is cut off"))?;
+/// The file cannot be read, is cut off, has no elements, or has elements of another type or order.
+pub(super) fn read<T: Number>(
+    name: &str,
+    mut from: impl Read,
+    declared: &str,
+    limit: &Limit,
+) -> Result<Numbers<T>> {
+    let head = head(name, &mut from)?;
     if !multiplies(&head) {
         bail!(
-            "`{name}` has a shape whose dimensions multiply to 2^64 or more, or a header unlike NumPy's: save the array \
-             again with `numpy.save`"
+            "{name} has a shape whose dimensions multiply to 2^64 or more, or a header unlike NumPy's: save the array again \
+             with `numpy.save`"
         );
     }
     let header = NpyHeader::from_reader(&head[..])
-        .with_context(|| format!("`{name}` is no .npy file, or is cut off"))?;
-    let dtype = header.dtype();
-    if type_name(&dtype).as_deref() != Some(T::SCALAR.name()) {
-        bail!(
-            "`{name}` has elements of {}, and the shader declares `{declared}`: its numbers are {}; convert the array with \
-             `.astype(\"{}\")`",
-            described(&dtype),
-            T::SCALAR.name(),
-            default_type::<T>()
-        );
+        .with_context(|| format!("{name} is no .npy file that NumPy has saved"))?;
+    if let Some(misfit) = misfit::<T>(&header.dtype(), declared) {
+        bail!("{name} {misfit}");
     }
     if header.order() == Order::Fortran && header.shape().len() > 1 {
-        bail!("`{name}` is in Fortran order: save `numpy.ascontiguousarray(...)` of the array");
+        bail!("{name} is in Fortran order: save `numpy.ascontiguousarray(...)` of the array");
     }
-    let bytes = limit.read(path, opened)?;
     let shape = header.shape();
     let size = T::SCALAR.size() as u64;
     let needed = shape.iter().fold(size, |all, &n| all.saturating_mul(n));
+    if needed == 0 {
+        bail!(
+            "{name} has no elements, its shape is {shape:?}: save an array with elements, or give zeros:0 for a buffer that the \
+             kernel does not use"
+        );
+    }
+    let bytes = limit.read(name, from)?;
     if bytes.len() as u64 != needed {
         bail!(
-            "`{name}` has {} bytes of elements, and its shape {shape:?} needs {needed}: the file is damaged",
+            "{name} has {} bytes of elements, and its shape {shape:?} needs {needed}: the file is damaged; save the array \
+             again with `numpy.save`",
             bytes.len()
         );
     }
     let shape = shape.iter().map(|&n| n as usize).collect();
     let data = NpyFile::with_header(header, &bytes[..]).into_vec();
-    Ok(Numbers { shape, data: data.with_context(|| format!("cannot read `{name}`"))? })
+    Ok(Numbers { shape, data: data.with_context(|| format!("cannot read {name}"))? })
 }
 
 /// Reads the start of a file up to the numbers.
 ///
 /// # Errors
-/// The file ends before the numbers, or does not start as a `.npy` file.
-fn head(from: &mut impl Read) -> io::Result<Vec<u8>> {
-    let mut head = vec![0; 10];
-    from.read_exact(&mut head)?;
-    if !head.starts_with(b"\x93NUMPY") {
-        return Err(io::Error::new(ErrorKind::InvalidData, "it does not start as a .npy file"));
+/// The file cannot be read, ends before the numbers, or does not start as a `.npy` file.
+fn head(name: &str, from: &mut impl Read) -> Result<Vec<u8>> {
+    let mut head = Vec::new();
+    extend(name, &mut head, from, 10)?;
+    if !head.starts_with(&MAGIC[..MAGIC.len().min(head.len())]) {
+        bail!("{name} is no .npy file, because it starts with other bytes: save the array with `numpy.save`");
     }
+    if head.is_empty() {
+        bail!("{name} is empty, it has 0 bytes: save the array again with `numpy.save`");
+    }
+    complete(name, &head, 10)?;
     if head[6] > 1 {
-        head.resize(12, 0); // later versions store the length in four bytes
-        from.read_exact(&mut head[10..])?;
+        extend(name, &mut head, from, 12)?; // later versions store the length in four bytes
+        complete(name, &head, 12)?;
     }
     let length = head[8..].iter().rev().fold(0, |length, &byte| length << 8 | usize::from(byte));
     if length > HEADER {
-        let reason = format!("its header has {length} bytes, and the limit is {HEADER}");
-        return Err(io::Error::new(ErrorKind::InvalidData, reason));
+        bail!("{name} is damaged: its header has {length} bytes, and the limit is {HEADER}");
     }
-    let start = head.len();
-    head.resize(start + length, 0);
-    from.read_exact(&mut head[start..])?;
+    let needed = head.len() + length;
+    extend(name, &mut head, from, needed)?;
+    complete(name, &head, needed)?;
     Ok(head)
+}
+
+/// Reads until `head` has `needed` bytes, or the file ends.
+fn extend(name: &str, head: &mut Vec<u8>, from: &mut impl Read, needed: usize) -> Result<()> {
+    let missing = needed.saturating_sub(head.len()) as u64;
+    from.by_ref().take(missing).read_to_end(head).with_context(|| format!("cannot read {name}"))?;
+    Ok(())
+}
+
+/// Fails if a file ends inside its first `needed` bytes.
+fn complete(name: &str, head: &[u8], needed: usize) -> Result<()> {
+    if head.len() < needed {
+        bail!(
+            "{name} is cut off: it has {} bytes, and its header needs {needed}; save or copy the file again",
+            head.len()
+        );
+    }
+    Ok(())
+}
+
+/// Describes why elements are not of the type `T`, and how to convert them; `None` if they are.
+fn misfit<T: Number>(found: &DType, declared: &str) -> Option<String> {
+    let needed = T::SCALAR.name();
+    let numpy = T::default_dtype().descr();
+    let numpy = numpy.trim_matches('\'');
+    let shader = format!("the shader declares `{declared}`: its numbers are {needed}");
+    if found.uses_pickled_array() {
+        return Some(format!(
+            "has Python objects, which only Python reads, and {shader}; save `numpy.array(a.tolist(), dtype=\"{numpy}\")` of \
+             the array `a`, or `numpy.concatenate(a).astype(\"{numpy}\")` if its rows have different lengths"
+        ));
+    }
+    match found {
+        DType::Plain(plain) if plain.type_char() == TypeChar::Complex => Some(format!(
+            "has complex numbers ({}), and {shader}; save `numpy.stack([a.real, a.imag], axis=-1).astype(\"{numpy}\")` of the \
+             array `a` for a buffer `array<vec2<{needed}>>`, or only `a.real.astype(\"{numpy}\")`",
+            found.descr()
+        )),
+        DType::Record(fields) => {
+            let names: Vec<String> = fields.iter().map(|field| format!("`{}`", field.name)).collect();
+            let first = fields.first().map_or("", |field| field.name.as_str());
+            Some(format!(
+                "has records with the fields {}, and {shader}; save each field as an array, such as \
+                 `a[\"{first}\"].astype(\"{numpy}\")` of the array `a`",
+                names.join(", ")
+            ))
+        }
+        _ if type_name(found).as_deref() == Some(needed) => None,
+        _ => Some(format!(
+            "has elements of {}, and {shader}; convert the array with `.astype(\"{numpy}\")`",
+            described(found)
+        )),
+    }
 }
 
 /// Returns `true` if the product of all nonzero dimensions fits into a `u64`; `npyz` panics if it does not.
@@ -140,11 +202,6 @@ fn described(dtype: &DType) -> String {
     type_name(dtype).map_or_else(|| format!("type {descr}"), |name| format!("type {name} ({descr})"))
 }
 
-/// Returns NumPy's name of the type.
-fn default_type<T: Number>() -> String {
-    T::default_dtype().descr().trim_matches('\'').to_owned()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -173,7 +230,38 @@ mod tests {
     #[test]
     fn a_header_without_an_end_is_not_read() {
         let start = [&b"\x93NUMPY\x02\x00"[..], &u32::MAX.to_le_bytes()].concat();
-        let error = head(&mut (&start[..]).chain(io::repeat(b' '))).unwrap_err().to_string();
+        let endless = &mut (&start[..]).chain(std::io::repeat(b' '));
+        let error = head("`x`", endless).unwrap_err().to_string();
         assert!(error.contains("4294967295") && error.contains("65536"), "{error}");
+    }
+
+    #[test]
+    fn a_file_that_ends_too_early_is_described_by_its_bytes() {
+        let of = |bytes: &[u8]| head("`x`", &mut &bytes[..]).unwrap_err().to_string();
+        assert!(of(b"").starts_with("`x` is empty, it has 0 bytes"), "{}", of(b""));
+        assert!(of(b"\x93NUM").starts_with("`x` is cut off: it has 4 bytes, and its header needs 10"));
+        assert!(of(b"\x93NUMPY\x01\x00\x76\x00{'descr'").starts_with("`x` is cut off: it has 18 bytes"));
+        assert!(of(b"PK").starts_with("`x` is no .npy file"), "{}", of(b"PK"));
+    }
+
+    #[test]
+    fn each_kind_of_elements_has_a_remedy_of_its_own() {
+        let of = |descr: &str| {
+            let header = format!("{{'descr': {descr}, 'fortran_order': False, 'shape': (2,), }}");
+            let length = (header.len() as u16).to_le_bytes();
+            let head = [&b"\x93NUMPY\x01\x00"[..], &length, header.as_bytes()].concat();
+            let dtype = NpyHeader::from_reader(&head[..]).expect("it is a header").dtype();
+            misfit::<f32>(&dtype, "array<f32>")
+        };
+        let has = |descr: &str, parts: &[&str]| {
+            let text = of(descr).expect("it is no f32");
+            assert!(parts.iter().all(|part| text.contains(part)), "{text}");
+        };
+        assert_eq!(of("'<f4'"), None);
+        assert_eq!(of("'>f4'"), None);
+        has("'<f8'", &["f64", "`array<f32>`", "`.astype(\"<f4\")`"]);
+        has("'<c8'", &["complex", "numpy.stack([a.real, a.imag], axis=-1)", "`array<vec2<f32>>`"]);
+        has("'|O'", &["Python objects", "numpy.array(a.tolist(), dtype=\"<f4\")", "numpy.concatenate(a)"]);
+        has("[('mass', '<f4'), ('id', '<u4')]", &["`mass`, `id`", "a[\"mass\"].astype(\"<f4\")"]);
     }
 }

@@ -12,6 +12,7 @@ mod info;
 mod pipe;
 mod program;
 mod run;
+mod run_data;
 mod run_errors;
 mod run_files;
 mod run_results;
@@ -28,8 +29,14 @@ pub(crate) type Each = (&'static str, fn(usize) -> Result<()>);
 
 const ONCE: [&[Once]; 4] = [&help::ONCE, &usage::ONCE, &pipe::ONCE, &shader_list::ONCE];
 const ONCE_WITH_ADAPTER: [&[Once]; 2] = [&info::ONCE, &doctor::ONCE];
-const EACH: [&[Each]; 5] =
-    [&run::EACH, &run_results::EACH, &run_files::EACH, &run_errors::EACH, &bench::EACH];
+const EACH: [&[Each]; 6] = [
+    &run::EACH,
+    &run_data::EACH,
+    &run_results::EACH,
+    &run_files::EACH,
+    &run_errors::EACH,
+    &bench::EACH,
+];
 
 fn main() {
     let (adapters, wanted) = adapters::chosen();

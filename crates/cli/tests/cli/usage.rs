@@ -12,7 +12,7 @@ pub(crate) const ONCE: [Once; 3] = [
 ];
 
 fn forms() -> Result<()> {
-    let wrong: [(&str, &str); 12] = [
+    let wrong: [(&str, &str); 14] = [
         ("x", "NAME=VALUE"),
         ("=1", "NAME=VALUE"),
         ("x=", "NAME=VALUE"),
@@ -22,6 +22,8 @@ fn forms() -> Result<()> {
         ("x=iota:-1", "`-1`"),
         ("x=random:4:seed", "`seed`"),
         ("x=full:4", "full:SHAPE:NUMBER"),
+        ("x=a.npz:", "FILE.npz[:ARRAY]"),
+        ("x=a.csv:", "FILE.csv[:COLUMN]"),
         ("x=raw:u8:file", "`u8`"),
         ("x=raw:f32", "raw:TYPE:FILE"),
         ("x=zeros:4294967296x4294967296", "counted"),
