@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use clap::{Args, CommandFactory, Parser, Subcommand};
+use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 use fencepost::AdapterChoice;
 
@@ -38,14 +38,22 @@ const RUN: &str = "Arguments are NAME=VALUE, by the names that the shader has. F
     Without --grid and --groups there is an invocation for each element of the longest buffer that the kernel writes. \
     Workgroups of several dimensions take the shape of that buffer, whose last axis is x. Without --print and --save every \
     buffer that the kernel writes is printed.\n\n\
+    Before the first run with a shader, a grid, parameters and lengths of buffers, the kernel runs on the CPU, which finds \
+    indices past the end of an array, races, and barriers that only some invocations reach. If it finds one, it prints the \
+    line, and the kernel does not run. Such a check ends after 10 seconds, and is left out if the buffers have more than 256 \
+    MiB. With --check every run is checked for up to 10 minutes, and for integer operations without a meaningful result too. \
+    Runs without mistakes are remembered in the folder of FENCEPOST_CACHE, by default the user's cache folder; if the \
+    variable is empty, nothing is remembered.\n\n\
     Examples:\n  \
     fencepost run saxpy.wgsl a=2 x=iota:1000 y=zeros:1000\n  \
     fencepost run blur.wgsl image=photo.npy blurred=zeros:480x640 --save blurred=blurred.npy\n  \
+    fencepost run blur.wgsl image=photos.npz:first blurred=zeros:480x640 --check\n  \
     fencepost run saxpy.wgsl a=2 x=prices.csv:close y=zeros:250\n  \
     fencepost run sum.wgsl x=random:1000000:7 total=zeros:1 --grid 1000000 --json\n  \
     fencepost run saxpy.wgsl a=2 x=iota:1000000 y=zeros:1000000 --time --repeat 20 --set WORKGROUP=256\n  \
     fencepost run two.wgsl --entry second x=raw:u32:x.bin --trace timeline.html\n\n\
-    Exit codes:\n  0  the kernel ran\n  1  failure; standard error has the reason\n  2  wrong usage";
+    Exit codes:\n  0  the kernel ran\n  1  failure; standard error has the reason\n  2  wrong usage\n  \
+    3  the check found mistakes of the kernel; standard error has their lines";
 
 const SHADERS: &str = "Examples:\n  fencepost shaders\n  fencepost shaders saxpy.wgsl > saxpy.wgsl\n  \
     fencepost shaders linear\n  fencepost shaders --json | jq -r '.shaders[].name'\n\n\
@@ -149,6 +157,10 @@ pub(crate) struct Run {
     /// Write this buffer to a .npy file; may be given several times
     #[arg(long, value_name = "NAME=FILE.npy")]
     pub(crate) save: Vec<Saved>,
+    /// Check the kernel on the CPU before it runs. --check alone means always
+    #[arg(long, value_name = "WHEN", num_args = 0..=1, require_equals = true)]
+    #[arg(default_value = "first", default_missing_value = "always")]
+    pub(crate) check: When,
     /// Print the time of the launch on the device
     #[arg(long)]
     pub(crate) time: bool,
@@ -162,9 +174,20 @@ pub(crate) struct Run {
     /// The adapter: a part of its name and backend, its number or its kind; without, FENCEPOST_ADAPTER or the first
     #[arg(long, value_name = "NAME")]
     pub(crate) adapter: Option<AdapterChoice>,
-    /// Print JSON with all elements of the buffers
+    /// Print JSON with all elements of the buffers, and with the findings of the check
     #[arg(long)]
     pub(crate) json: bool,
+}
+
+/// Runs that are checked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum When {
+    /// The first run with this shader, grid, parameters and lengths
+    First,
+    /// Every run
+    Always,
+    /// No run
+    Never,
 }
 
 #[derive(Args)]

@@ -25,6 +25,7 @@ fn main() -> ExitCode {
     match work(Cli::parse().command) {
         Ok(Outcome::Good) => ExitCode::SUCCESS,
         Ok(Outcome::Bad) => ExitCode::FAILURE,
+        Ok(Outcome::Mistakes) => ExitCode::from(MISTAKES),
         Err(error) => {
             output::complain(&format!("error: {error:#}"));
             ExitCode::FAILURE
@@ -32,12 +33,17 @@ fn main() -> ExitCode {
     }
 }
 
+/// Exit code after mistakes of a kernel.
+const MISTAKES: u8 = 3;
+
 /// Result of a command that has printed everything.
 enum Outcome {
     /// The exit code is 0.
     Good,
     /// The exit code is 1.
     Bad,
+    /// A check found mistakes of a kernel. The exit code is 3.
+    Mistakes,
 }
 
 fn work(command: Command) -> Result<Outcome> {

@@ -91,6 +91,11 @@ impl Bound {
         }
     }
 
+    /// Returns its size in bytes.
+    pub(super) fn bytes(&self) -> u64 {
+        self.seen.len as u64 * self.seen.dtype.size() as u64
+    }
+
     /// Enqueues a copy that restores the initial elements, if a launch may have changed them.
     pub(super) fn restore(&mut self, queue: &CommandQueue) -> Result<()> {
         self.held.restore(queue)

@@ -2,6 +2,7 @@
 
 mod argument;
 mod buffer;
+mod check;
 mod csv_file;
 mod failure;
 mod grid;
@@ -9,6 +10,7 @@ mod host;
 mod npy;
 mod npz;
 mod number;
+mod remembered;
 mod report;
 mod shader;
 mod shape;
@@ -21,15 +23,18 @@ use anyhow::{Result, bail};
 use fencepost::interface::Value;
 use fencepost::{CommandQueue, QueueOptions};
 
-use crate::{Outcome, cli, opened};
+use crate::{Outcome, cli, opened, output};
 
 pub(crate) use argument::{Argument, Saved, Setting};
 pub(crate) use shape::Extent;
 
 use argument::Given;
 use buffer::Bound;
+use check::CheckedRun;
+use grid::GridSize;
 use host::Limit;
 use report::Report;
+use shader::Shader;
 use signature::Signature;
 use times::Job;
 
@@ -40,31 +45,48 @@ pub(crate) fn run(options: &cli::Run) -> Result<Outcome> {
 
 fn run_kernel(options: &cli::Run) -> Result<Outcome> {
     let ctx = opened::open(options.adapter.clone().unwrap_or_default())?;
-    let kernel = shader::kernel(&ctx, &options.file, options.entry.as_deref(), &options.set)?;
+    let shader = Shader::read(&options.file, options.entry.as_deref(), &options.set)?;
+    let kernel = shader.kernel(&ctx)?;
     let signature = Signature::of(kernel.interface());
-    check(&signature, options)?;
+    check_arguments(&signature, options)?;
     let profiler = options.trace.as_ref().map(|file| (ctx.profile(), file));
     let queue = ctx.queue_with(QueueOptions::default().label("run").timing(options.time));
-
     let Arguments { values, mut buffers } = bind(&queue, &signature, &Limit::of(ctx.info()), options)?;
-    let grid = grid::grid(options.grid, options.groups, &signature, &buffers)?;
-    let job = Job { queue: &queue, kernel: &kernel, grid, values: &values };
+    let size = GridSize::new(options.grid, options.groups, &signature, &buffers)?;
+    if let Some(shorter) = size.shorter(&signature, &buffers) {
+        output::complain(&format!("note: {shorter}"));
+    }
+
+    let checked = CheckedRun { shader: &shader, signature: &signature, size, buffers: &buffers, options };
+    let findings = checked.findings()?;
+    if !findings.is_empty() {
+        check::print(&findings, ", so it did not run: correct the kernel, or give --check=never");
+        Report::of_findings(&signature, findings).print(&ctx, options)?;
+        return Ok(Outcome::Mistakes);
+    }
+
+    let job = Job { queue: &queue, kernel: &kernel, grid: size.grid(), values: &values };
     let times = if options.time {
         Some(job.measure(&mut buffers, options.repeat)?)
     } else {
         job.launch(&buffers)?;
         None
     };
-    let report = Report::read(&queue, &signature, &buffers, options, times)?;
+    let mut report = Report::read(&queue, &signature, &buffers, options, times)?;
     if let Some((profiler, file)) = profiler {
         profiler.finish().wait()?.write(file)?;
     }
+    report.findings = ctx.diagnostics().take_findings(); // with FENCEPOST_CHECK=1 on the CPU
     report.print(&ctx, options)?;
-    Ok(Outcome::Good)
+    if report.findings.is_empty() {
+        return Ok(Outcome::Good);
+    }
+    check::print(&report.findings, " in this run");
+    Ok(Outcome::Mistakes)
 }
 
 /// Checks that the arguments are exactly the kernel's, each named once.
-fn check(signature: &Signature, options: &cli::Run) -> Result<()> {
+fn check_arguments(signature: &Signature, options: &cli::Run) -> Result<()> {
     let Signature { kernel, buffers, params, .. } = signature;
     let names = || buffers.iter().map(|buffer| &buffer.name).chain(params.iter().map(|param| &param.name));
     for (at, Argument { name, .. }) in options.arguments.iter().enumerate() {

@@ -3,10 +3,12 @@
 use std::fmt::Write;
 
 use anyhow::Result;
+use fencepost::kernel_check::Finding;
 use fencepost::{CommandQueue, Context};
 use serde::Serialize;
 
 use super::buffer::{Bound, Elements};
+use super::check;
 use super::signature::Signature;
 use super::times::Times;
 use crate::{cli, output};
@@ -20,6 +22,8 @@ pub(super) struct Report {
     printed: Vec<(String, Box<dyn Elements>)>,
     /// A line for each file that was written.
     saved: Vec<String>,
+    /// Mistakes of the kernel.
+    pub(super) findings: Vec<Finding>,
 }
 
 #[derive(Serialize)]
@@ -30,6 +34,7 @@ struct Json<'a> {
     /// Reason why requested times are unknown.
     time_error: Option<&'a str>,
     buffers: Vec<JsonBuffer<'a>>,
+    findings: Vec<JsonFinding<'a>>,
 }
 
 #[derive(Serialize)]
@@ -42,7 +47,37 @@ struct JsonBuffer<'a> {
     values: Vec<serde_json::Value>,
 }
 
+#[derive(Serialize)]
+struct JsonFinding<'a> {
+    /// Description with the lines of the shader.
+    text: String,
+    file: Option<&'a str>,
+    line: Option<usize>,
+    column: Option<usize>,
+    /// Number of occurrences.
+    count: u64,
+}
+
+impl<'a> JsonFinding<'a> {
+    fn of(finding: &'a Finding) -> Self {
+        let place = finding.place();
+        Self {
+            text: check::text(finding),
+            file: place.map(|place| place.label.as_str()),
+            line: place.map(|place| place.line),
+            column: place.map(|place| place.column),
+            count: finding.count,
+        }
+    }
+}
+
 impl Report {
+    /// Makes a report without results.
+    pub(super) fn of_findings(signature: &Signature, findings: Vec<Finding>) -> Self {
+        let kernel = signature.kernel.clone();
+        Self { kernel, times: None, printed: Vec::new(), saved: Vec::new(), findings }
+    }
+
     /// Reads the results, and saves the requested ones.
     pub(super) fn read(
         queue: &CommandQueue,
@@ -52,8 +87,7 @@ impl Report {
         times: Option<Result<Times, String>>,
     ) -> Result<Self> {
         let all = options.print.is_empty() && options.save.is_empty();
-        let mut report =
-            Self { kernel: signature.kernel.clone(), times, printed: Vec::new(), saved: Vec::new() };
+        let mut report = Self { times, ..Self::of_findings(signature, Vec::new()) };
         for buffer in buffers {
             let prints = options.print.contains(&buffer.name) || (all && buffer.is_written);
             let files: Vec<_> = options.save.iter().filter(|saved| saved.name == buffer.name).collect();
@@ -117,6 +151,7 @@ impl Report {
                     values: elements.json(),
                 })
                 .collect(),
+            findings: self.findings.iter().map(JsonFinding::of).collect(),
         }
     }
 }

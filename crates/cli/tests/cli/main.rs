@@ -12,6 +12,7 @@ mod info;
 mod pipe;
 mod program;
 mod run;
+mod run_check;
 mod run_data;
 mod run_errors;
 mod run_files;
@@ -28,9 +29,10 @@ pub(crate) type Once = (&'static str, fn() -> Result<()>);
 pub(crate) type Each = (&'static str, fn(usize) -> Result<()>);
 
 const ONCE: [&[Once]; 4] = [&help::ONCE, &usage::ONCE, &pipe::ONCE, &shader_list::ONCE];
-const ONCE_WITH_ADAPTER: [&[Once]; 2] = [&info::ONCE, &doctor::ONCE];
-const EACH: [&[Each]; 6] = [
+const ONCE_WITH_ADAPTER: [&[Once]; 3] = [&info::ONCE, &doctor::ONCE, &run_check::ONCE];
+const EACH: [&[Each]; 7] = [
     &run::EACH,
+    &run_check::EACH,
     &run_data::EACH,
     &run_results::EACH,
     &run_files::EACH,

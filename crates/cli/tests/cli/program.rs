@@ -20,11 +20,12 @@ pub(crate) struct Ran {
     pub(crate) err: String,
 }
 
-/// Makes the command without a chosen adapter. Validation layers are off: they are used in the library's tests, and
-/// would only cost time here.
+/// Makes the command without a chosen adapter and without remembered checks. Validation layers are off: they are used
+/// in the library's tests, and would only cost time here.
 pub(crate) fn command<S: AsRef<OsStr>>(args: impl IntoIterator<Item = S>) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_fencepost"));
-    command.env_remove("FENCEPOST_ADAPTER").env_remove("FENCEPOST_VALIDATION").args(args);
+    command.env_remove("FENCEPOST_ADAPTER").env_remove("FENCEPOST_VALIDATION").env_remove("FENCEPOST_CHECK");
+    command.env("FENCEPOST_CACHE", "").args(args);
     command
 }
 

@@ -34,7 +34,7 @@ fn forms() -> Result<()> {
 }
 
 fn options() -> Result<()> {
-    let wrong: [(&[&str], &str); 11] = [
+    let wrong: [(&[&str], &str); 12] = [
         (&["--grid", "1x1x1x1"], "one to three"),
         (&["--grid", "8", "--groups", "8"], "--groups"),
         (&["--repeat", "3"], "--time"),
@@ -44,6 +44,7 @@ fn options() -> Result<()> {
         (&["--save", "y"], "NAME=FILE.npy"),
         (&["--save", "y=y.txt"], ".npy"),
         (&["--trace", "t.txt"], ".html"),
+        (&["--check=maybe"], "never"),
         (&["--json=yes"], "--json"),
         (&["--bogus"], "--bogus"),
     ];
