@@ -19,7 +19,7 @@ use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 use std::sync::OnceLock;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 pub fn cases() -> Vec<Case> {
     vec![
@@ -77,9 +77,11 @@ const FAMILIES: [&[&str]; 14] = [
     FOLDS,
 ];
 
+/// Variable that selects mutants by a part of their lines.
+const SELECTED: &str = "FENCEPOST_TEST_MUTANT";
 /// Most mutants of a text in a plain run.
 const SOME: usize = 6;
-/// Most calls that a mutant is tried with.
+/// Most calls that a mutant is tried with, unless more sets of kernels have its text.
 const MOST_TRIALS: usize = 100;
 /// Longest time of a launch with a mutant, of which some never end: a busy machine may need it for one that ends.
 fn limit() -> Duration {
@@ -179,7 +181,7 @@ fn edit(
         // Kernels without shares have workgroups that do not divide the number of elements.
         let large_tiles = whole.contains("STAGED_FROM") && forced.card && !forced.small;
         let needs_sixteen = large_tiles || whole.contains("DIGITS") || whole.contains("COUNTERS");
-        let workgroup = if whole.contains("DIGITS") && !forced.card && !forced.small {
+        let workgroup = if whole.contains("DIGITS") && !forced.card {
             // More invocations than digits, and as many as elements pass through the memory of the workgroup from.
             64.0
         } else if needs_sixteen {
@@ -236,21 +238,20 @@ fn run(
                 ErrorDetail::Kernel(_) | ErrorDetail::Compile { .. } | ErrorDetail::WorkgroupMemory { .. }
             )
         };
-        if let Err(error) = called {
-            return (None, refused(&error));
-        }
-        let read: fencepost::Result<Vec<Vec<u32>>> =
-            arrays.results().into_iter().map(|result| queue.read(result).wait()).collect();
-        match read {
-            Err(error) => {
-                ctx.diagnostics().take_findings();
-                return (None, refused(&error));
-            }
-            Ok(read) => all.extend(read),
-        }
+        let read = called.and_then(|()| {
+            arrays
+                .results()
+                .into_iter()
+                .map(|result| queue.read(result).wait())
+                .collect::<fencepost::Result<Vec<_>>>()
+        });
+        // Work that is left has its findings before the next mutant begins.
+        let ended = ctx.synchronize().wait();
         let findings = ctx.diagnostics().take_findings();
-        if !findings.is_empty() {
-            return (None, false);
+        match read.and_then(|read| ended.map(|()| read)) {
+            Err(error) => return (None, refused(&error)),
+            Ok(_) if !findings.is_empty() => return (None, false),
+            Ok(read) => all.extend(read),
         }
         if expected.is_some_and(|expected| expected.as_ref().unwrap()[..all.len()] != all) {
             return (None, false);
@@ -278,7 +279,6 @@ struct Trial {
     texts: BTreeSet<String>,
     /// The kernels with their overrides.
     kernels: BTreeSet<String>,
-    time: Duration,
     results: OnceLock<Results>,
 }
 
@@ -300,11 +300,9 @@ fn trials() -> &'static [Trial] {
         let mut trials = Vec::new();
         for call in calls() {
             for forced in SETTINGS {
-                let start = Instant::now();
                 let (texts, kernels) = texts(unchanged(), call, forced);
                 let divides = kernels.iter().any(|kernel| kernel.starts_with('!'));
-                let time = start.elapsed();
-                trials.push(Trial { call, forced, texts, kernels, time, results: OnceLock::new() });
+                trials.push(Trial { call, forced, texts, kernels, results: OnceLock::new() });
                 if !divides {
                     break;
                 }
@@ -346,7 +344,8 @@ fn texts(ctx: &Context, call: &Call, forced: Forced) -> (BTreeSet<String>, BTree
 enum Outcome {
     /// The text does not compile.
     Refused,
-    Detected,
+    /// A call with this name detects the change.
+    Detected(&'static str),
     Survived,
 }
 
@@ -361,26 +360,26 @@ fn outcome(ctx: &Context, change: &Change, order: &mut [usize]) -> Outcome {
         }
         if results.is_none() {
             order[..=at].rotate_right(1);
-            return Outcome::Detected;
+            return Outcome::Detected(&trial.call.name);
         }
     }
     Outcome::Survived
 }
 
-/// Returns trials that use a text: some with each set of kernels, quick ones first.
+/// Returns trials that use a text: one with each set of kernels, small sets first, and then more with each set.
 fn order_of(name: &str) -> Vec<usize> {
     let all = trials();
-    let mut using: Vec<usize> = (0..all.len()).filter(|&at| all[at].texts.contains(name)).collect();
-    using.sort_by_key(|&at| all[at].time);
+    let using = (0..all.len()).filter(|&at| all[at].texts.contains(name));
     let mut equal: BTreeMap<&BTreeSet<String>, usize> = BTreeMap::new();
-    let mut order: Vec<(usize, usize)> = Vec::new();
+    let mut order: Vec<(usize, usize, usize)> = Vec::new();
     for at in using {
         let rank = equal.entry(&all[at].kernels).or_default();
-        order.push((*rank, at));
+        order.push((*rank, all[at].kernels.len(), at));
         *rank += 1;
     }
-    order.sort_by_key(|&(rank, _)| rank);
-    order.into_iter().map(|(_, at)| at).take(MOST_TRIALS).collect()
+    order.sort();
+    let most = MOST_TRIALS.max(equal.len());
+    order.into_iter().map(|(.., at)| at).take(most).collect()
 }
 
 /// Returns `true` if naga accepts each shader that has the changed text.
@@ -400,6 +399,7 @@ fn compiles(change: &Change) -> bool {
 fn detected(s: &Subject, names: &[&str]) {
     let ctx = context(Some(limit()));
     s.watch(&ctx);
+    let selected = std::env::var(SELECTED).ok();
     let mut wrong = Vec::new();
     for &name in names {
         let text = text_of(name);
@@ -417,6 +417,9 @@ fn detected(s: &Subject, names: &[&str]) {
         );
         let mut survived = BTreeSet::new();
         fastrand::Rng::with_seed(7).shuffle(&mut all);
+        if let Some(selected) = &selected {
+            all.retain(|mutant| mutant.shown().contains(selected));
+        }
         let mut count = 0;
         for mutant in all {
             if !full() && count >= SOME {
@@ -429,7 +432,12 @@ fn detected(s: &Subject, names: &[&str]) {
             }
             match outcome(&ctx, &change, &mut order) {
                 Outcome::Refused => {}
-                Outcome::Detected => count += 1,
+                Outcome::Detected(call) => {
+                    count += 1;
+                    if selected.is_some() {
+                        println!("`{call}` detects {prefix}{}", mutant.shown());
+                    }
+                }
                 Outcome::Survived => {
                     count += 1;
                     if !listed.contains(&*mutant.shown()) {
@@ -439,7 +447,7 @@ fn detected(s: &Subject, names: &[&str]) {
                 }
             }
         }
-        if full() {
+        if full() && selected.is_none() {
             wrong.extend(
                 listed
                     .iter()
