@@ -12,8 +12,11 @@ mod launches;
 mod map;
 mod memory;
 mod monoid;
+#[cfg(feature = "validation")]
 mod mutant_calls;
+#[cfg(feature = "validation")]
 mod mutants;
+#[cfg(feature = "validation")]
 mod mutants_detected;
 mod numbers;
 mod over;
@@ -49,7 +52,12 @@ use fencepost_oracles::{self as host, Nan};
 use std::fmt::Debug;
 
 pub fn cases() -> Vec<Case> {
-    let on_cpu = host_side([guards::cases(), mutants_detected::cases()].concat());
+    let on_cpu = [
+        guards::cases(),
+        #[cfg(feature = "validation")]
+        mutants_detected::cases(),
+    ];
+    let on_cpu = host_side(on_cpu.concat());
     let on_cpu = on_cpu.into_iter().map(|case| case.native_only("the case opens its own context on the CPU"));
     let on_cpu = on_cpu.collect();
     [

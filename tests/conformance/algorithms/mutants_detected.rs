@@ -81,7 +81,7 @@ const FAMILIES: [&[&str]; 14] = [
 const SELECTED: &str = "FENCEPOST_TEST_MUTANT";
 /// Most mutants of a text in a plain run.
 const SOME: usize = 6;
-/// Most calls that a mutant is tried with, unless more sets of kernels have its text.
+/// Most calls that a mutant is tried with, apart from one for each set of kernels.
 const MOST_TRIALS: usize = 100;
 /// Longest time of a launch with a mutant, of which some never end: a busy machine may need it for one that ends.
 fn limit() -> Duration {
@@ -378,8 +378,7 @@ fn order_of(name: &str) -> Vec<usize> {
         *rank += 1;
     }
     order.sort();
-    let most = MOST_TRIALS.max(equal.len());
-    order.into_iter().map(|(.., at)| at).take(most).collect()
+    order.into_iter().map(|(.., at)| at).take(equal.len() + MOST_TRIALS).collect()
 }
 
 /// Returns `true` if naga accepts each shader that has the changed text.
