@@ -158,7 +158,10 @@ fn edit(
     let whole = source.whole_text().unwrap();
     let uses =
         |name: &str| whole.contains(&format!("\n// {name}: ")) || whole.contains(&format!("\nfn {name}("));
+    // More invocations than digits, and as many as pass elements through the memory of the workgroup.
+    let has_many = whole.contains("DIGITS") && (forced.card || !forced.small);
     let staged = |text: &str| match forced {
+        Forced { card: true, .. } if has_many => text.to_owned(),
         Forced { card: true, .. } => text.replace(STAGED.0, STAGED.1),
         Forced { small: false, .. } => text.replace(BLOCKS.0, BLOCKS.1),
         Forced { .. } => text.to_owned(),
@@ -181,8 +184,7 @@ fn edit(
         // Kernels without shares have workgroups that do not divide the number of elements.
         let large_tiles = whole.contains("STAGED_FROM") && forced.card && !forced.small;
         let needs_sixteen = large_tiles || whole.contains("DIGITS") || whole.contains("COUNTERS");
-        let workgroup = if whole.contains("DIGITS") && !forced.card {
-            // More invocations than digits, and as many as elements pass through the memory of the workgroup from.
+        let workgroup = if has_many {
             64.0
         } else if needs_sixteen {
             16.0
@@ -195,7 +197,7 @@ fn edit(
     }
     for (name, value) in overrides {
         if name == "PER" {
-            *value = 3.0;
+            *value = if has_many { 1.0 } else { 3.0 };
         }
     }
 }

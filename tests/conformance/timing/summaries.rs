@@ -28,7 +28,7 @@ fn one_copy(subject: &Subject) {
     let [row] = &profile.rows[..] else { panic!("{:?}", profile.rows) };
     assert_eq!((row.activity, &*row.name, row.bytes), (Activity::Copy, "65536 bytes", Some(65536)));
     assert!(row.time.unwrap().seconds() > 0.0);
-    let name = if subject.is_cpu() { "CPU recorder" } else { &ctx.info().name };
+    let name = if subject.is_cpu() { "simulator" } else { &ctx.info().name };
     assert!(profile.adapter.contains(name), "{}", profile.adapter);
     let table = profile.summary().to_string();
     assert!(table.lines().count() == 2 && table.lines().last().unwrap().starts_with("copy"), "{table}");
