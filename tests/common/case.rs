@@ -9,7 +9,7 @@ use libtest_mimic::{Completion, Failed, Trial};
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Time limit of a case. A longer case counts as a hang and fails.
+/// Usual time limit of a case.
 const LIMIT: Duration = Duration::from_secs(60);
 
 /// Longest wait for contexts that end on their own thread after their case. The next case and the end of the process
@@ -25,6 +25,8 @@ pub struct Case {
     pub needs: Needs,
     /// `true` if the host decides the result before a recorder receives the work.
     pub host_side: bool,
+    /// Time limit. A case that takes longer counts as a hang and fails.
+    pub limit: Duration,
 }
 
 /// Property that a case needs of its subject, and the reason.
@@ -55,7 +57,7 @@ pub enum Needs {
 
 /// Returns a case that runs on every subject.
 pub fn case(name: &'static str, run: fn(&Subject)) -> Case {
-    Case { name, run, needs: Needs::Nothing, host_side: false }
+    Case { name, run, needs: Needs::Nothing, host_side: false, limit: LIMIT }
 }
 
 /// Marks cases whose result the host decides: current queues, added waits, errors of arguments, statistics. They run in
@@ -76,6 +78,12 @@ impl Case {
     /// Marks the case as decided by the host; see [`host_side`].
     pub fn host_side(self) -> Self {
         Self { host_side: true, ..self }
+    }
+
+    /// Gives the case another time limit.
+    #[cfg(feature = "validation")]
+    pub fn within(self, limit: Duration) -> Self {
+        Self { limit, ..self }
     }
 
     /// Runs the case only on adapters of wgpu.
@@ -250,22 +258,21 @@ fn ignored(name: &'static str, place: Option<Arc<Place>>, reason: &'static str) 
 }
 
 fn trial(case: &Case, place: Arc<Place>) -> Trial {
-    let name = case.name;
-    let run = case.run;
+    let Case { name, run, limit, .. } = *case;
     let id = format!("{name}::{}", place.name());
     Trial::test(id.clone(), move || {
         let subject = Subject::new(place.clone());
-        results::noted(name, place.on(), || watched(&id, &subject, run)).map_err(Failed::from)
+        results::noted(name, place.on(), || watched(&id, &subject, limit, run)).map_err(Failed::from)
     })
 }
 
 /// Runs a case and fails if the validation layers report a message.
-fn watched(id: &str, subject: &Subject, run: fn(&Subject)) -> Result<(), String> {
+fn watched(id: &str, subject: &Subject, limit: Duration, run: fn(&Subject)) -> Result<(), String> {
     let watched = subject.place().is_vulkan();
     if watched {
         validation::forget();
     }
-    watchdog::guard(id, LIMIT, subject, move |subject| {
+    watchdog::guard(id, limit, subject, move |subject| {
         begin_case(subject.is_cpu());
         run(subject);
     })?;
