@@ -91,7 +91,7 @@ impl CheckedRun<'_> {
             None if findings.is_empty() => remembered.add(),
             None => {}
             Some(error) => {
-                let is_too_long = matches!(detail(&error), Some(ErrorDetail::LaunchTooLong { .. }));
+                let is_too_long = matches!(failure::detail(&error), Some(ErrorDetail::LaunchTooLong { .. }));
                 if let Some(note) = incomplete(&self.signature.kernel, error, is_wanted)? {
                     output::complain(&note);
                 }
@@ -140,7 +140,7 @@ fn too_large(kernel: &str, size: u64) -> Option<String> {
 /// # Errors
 /// Returns the reason if the command line asks for the check.
 fn incomplete(kernel: &str, error: Error, is_wanted: bool) -> Result<Option<String>> {
-    match detail(&error) {
+    match failure::detail(&error) {
         Some(ErrorDetail::AssertionFailed { .. }) => Ok(None),
         Some(ErrorDetail::LaunchTooLong { limit, .. }) if is_wanted => bail!(
             "the check of kernel `{kernel}` found no mistake in {} s, and was stopped: give a smaller grid, or --check=never to \
@@ -160,10 +160,6 @@ fn incomplete(kernel: &str, error: Error, is_wanted: bool) -> Result<Option<Stri
             Ok(Some(format!("note: kernel `{kernel}` is not checked: {error:#}")))
         }
     }
-}
-
-fn detail(error: &Error) -> Option<&ErrorDetail> {
-    error.downcast_ref::<fencepost::Error>().map(fencepost::Error::detail)
 }
 
 /// Prints findings to standard error. `after` says what they mean for the run.

@@ -10,9 +10,14 @@ pub(super) fn without_line(error: Error) -> Error {
     anyhow!(format!("{error:#}").replace(&format!("{launched},"), "").replace(&launched, ""))
 }
 
+/// Returns what the library says of an error; `None` for an error of this program.
+pub(super) fn detail(error: &Error) -> Option<&ErrorDetail> {
+    error.downcast_ref::<fencepost::Error>().map(fencepost::Error::detail)
+}
+
 /// Returns the line of the launch that an error names.
 fn line_of_launch(error: &Error) -> Option<String> {
-    match error.downcast_ref::<fencepost::Error>()?.detail() {
+    match detail(error)? {
         ErrorDetail::AssertionFailed { launch, .. } | ErrorDetail::PrintOverdue { launch, .. } => {
             Some(launch.to_string())
         }

@@ -85,19 +85,19 @@ mod tests {
 
     #[test]
     fn the_variable_names_the_folder_and_an_empty_one_means_none() {
-        assert_eq!(of(&[(FOLDER, "here"), ("HOME", "/home/a")]), Some("here".into()));
-        assert_eq!(of(&[(FOLDER, ""), ("HOME", "/home/a")]), None);
+        assert_eq!(of(&[(FOLDER, "here"), ("HOME", "/user")]), Some("here".into()));
+        assert_eq!(of(&[(FOLDER, ""), ("HOME", "/user")]), None);
         assert_eq!(of(&[]), None);
     }
 
     #[cfg(all(unix, not(target_vendor = "apple")))]
     #[test]
     fn without_the_variable_the_folder_is_in_the_cache_of_the_user() {
-        assert_eq!(of(&[("HOME", "/home/a")]), Some("/home/a/.cache/fencepost".into()));
-        let both = [("HOME", "/home/a"), ("XDG_CACHE_HOME", "/cache")];
+        assert_eq!(of(&[("HOME", "/user")]), Some("/user/.cache/fencepost".into()));
+        let both = [("HOME", "/user"), ("XDG_CACHE_HOME", "/cache")];
         assert_eq!(of(&both), Some("/cache/fencepost".into()));
-        let relative = [("HOME", "/home/a"), ("XDG_CACHE_HOME", "cache")];
-        assert_eq!(of(&relative), Some("/home/a/.cache/fencepost".into()), "a relative path is not used");
+        let relative = [("HOME", "/user"), ("XDG_CACHE_HOME", "cache")];
+        assert_eq!(of(&relative), Some("/user/.cache/fencepost".into()), "a relative path is not used");
     }
 
     #[test]
