@@ -8,6 +8,7 @@ use crate::monoid::Associative;
 use crate::random::Philox;
 use crate::rearrange::{Integer, Outside};
 use crate::reducible::{Operation, Reducible};
+use crate::reductions::Floats;
 use crate::scan::Scan;
 use crate::select::Kept;
 use crate::sort::Sort;
@@ -24,8 +25,8 @@ use fencepost_core::{Candidates, CommandQueue, DeviceArray, Element, Over, Pendi
 ///
 /// An argument says what a verb works on: `&x` is a whole array, in C order; [`x.axis(k)`](DeviceArray::axis),
 /// [`x.segments(&offsets)`](DeviceArray::segments) and [`x.first(&count)`](DeviceArray::first) are parts of it. A
-/// parameter of type [`Over`] or [`Candidates`] accepts all of them; a [`Prefix`] accepts whole arrays and first
-/// elements.
+/// parameter of type [`Over`], [`Candidates`] or [`Floats`] accepts all of them; a [`Prefix`] accepts whole arrays and
+/// first elements.
 ///
 /// Elements are `f32`, `i32` or `u32`. The crate documentation lists [costs, error bounds and
 /// sources](crate#costs-error-bounds-and-sources).
@@ -173,7 +174,7 @@ pub trait Algorithms: sealed::Queue {
     #[track_caller]
     fn mean<'a, const D: usize, const E: usize>(
         &self,
-        x: impl Into<Over<'a, f32, D>>,
+        x: impl Floats<'a, D>,
         out: &mut DeviceArray<f32, E>,
     ) -> Result<()> {
         reductions::mean(&VerbQueue::new(self.queue(), "mean")?, x.into(), out)
@@ -193,7 +194,7 @@ pub trait Algorithms: sealed::Queue {
     #[track_caller]
     fn norm<'a, const D: usize, const E: usize>(
         &self,
-        x: impl Into<Over<'a, f32, D>>,
+        x: impl Floats<'a, D>,
         out: &mut DeviceArray<f32, E>,
     ) -> Result<()> {
         reductions::norm(&VerbQueue::new(self.queue(), "norm")?, x.into(), out)

@@ -87,6 +87,7 @@ pub use monoid::{Associative, Combinable, Monoid};
 pub use random::Philox;
 pub use rearrange::{Integer, Outside};
 pub use reducible::{Operation, Reducible};
+pub use reductions::Floats;
 pub use scan::Scan;
 pub use sort::Sort;
 pub use sorted::Side;

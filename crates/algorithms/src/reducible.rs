@@ -76,6 +76,11 @@ impl Operation {
 }
 
 /// A type of elements that the verbs of [`Algorithms`](crate::Algorithms) combine: `f32`, `i32` or `u32`.
+#[diagnostic::on_unimplemented(
+    message = "the verbs do not take elements of `{Self}`",
+    label = "not `f32`, `i32` or `u32`",
+    note = "convert the elements before the upload or in a kernel of the program, which can also compute with `{Self}`"
+)]
 pub trait Reducible: Number + sealed::Combine {}
 
 impl Reducible for f32 {}
