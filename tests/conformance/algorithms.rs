@@ -21,6 +21,7 @@ mod mutants_detected;
 mod numbers;
 mod over;
 mod part_lists;
+mod part_verbs;
 mod parts;
 mod products;
 mod random;
@@ -77,6 +78,7 @@ pub fn cases() -> Vec<Case> {
         numbers::cases(),
         over::cases(),
         part_lists::cases(),
+        part_verbs::cases(),
         parts::cases(),
         products::cases(),
         random::cases(),

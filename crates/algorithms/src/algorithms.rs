@@ -34,7 +34,8 @@ use fencepost_core::{Candidates, CommandQueue, DeviceArray, Element, Over, Pendi
 /// # Shape
 /// The result of a reduction has one element for a whole array or for first elements, and one element per segment for
 /// segments. Along an axis, it has the shape of the array, but with length 1 along the axis. Counts and totals have one
-/// element. All other arrays of a call have the same shape, unless the verb says otherwise.
+/// element. All other arrays of a call have the same shape, unless the verb says otherwise. With first elements,
+/// results after those of the first elements are not written.
 ///
 /// # Errors
 /// Every verb returns [`ErrorDetail::Shape`](fencepost_core::ErrorDetail::Shape) for an array with a wrong shape,
@@ -422,14 +423,14 @@ pub trait Algorithms: sealed::Queue {
     /// # Ok::<(), fencepost::Error>(())
     /// ```
     #[track_caller]
-    fn scan_by_key<K: Reducible, T: Reducible, O: Associative<T>, const D: usize>(
+    fn scan_by_key<'a, K: Reducible, T: Reducible, O: Associative<T>, const D: usize>(
         &self,
-        keys: &DeviceArray<K, D>,
+        keys: impl Into<Prefix<'a, K, D>>,
         x: &DeviceArray<T, D>,
         out: &mut DeviceArray<T, D>,
         scan: Scan<T, O>,
     ) -> Result<()> {
-        by_key::scan_by_key(&VerbQueue::new(self.queue(), "scan_by_key")?, keys, x, out, scan)
+        by_key::scan_by_key(&VerbQueue::new(self.queue(), "scan_by_key")?, keys.into(), x, out, scan)
     }
 
     /// Enqueues `kept` = the key of each run of keys with equal bits, `out` = the combined elements of each run, and
@@ -449,9 +450,9 @@ pub trait Algorithms: sealed::Queue {
     /// # Ok::<(), fencepost::Error>(())
     /// ```
     #[track_caller]
-    fn reduce_by_key<K: Reducible, T: Reducible, const D: usize>(
+    fn reduce_by_key<'a, K: Reducible, T: Reducible, const D: usize>(
         &self,
-        keys: &DeviceArray<K, D>,
+        keys: impl Into<Prefix<'a, K, D>>,
         x: &DeviceArray<T, D>,
         operation: impl Associative<T>,
         kept: &mut DeviceArray<K>,
@@ -460,7 +461,7 @@ pub trait Algorithms: sealed::Queue {
     ) -> Result<()> {
         by_key::reduce_by_key(
             &VerbQueue::new(self.queue(), "reduce_by_key")?,
-            keys,
+            keys.into(),
             x,
             operation,
             kept,
@@ -608,7 +609,8 @@ pub trait Algorithms: sealed::Queue {
     }
 
     /// Enqueues `values` = the k largest elements of `x`, the largest first, and `places` = their places. k is the
-    /// length of both arrays. Of equal elements, earlier ones come first.
+    /// length of both arrays, and at most that of the array of `x`. Of equal elements, earlier ones come first. If
+    /// there are fewer first elements than k, the results after theirs are not written.
     ///
     /// # Example
     /// ```
@@ -619,20 +621,25 @@ pub trait Algorithms: sealed::Queue {
     /// queue.top_k(&x, &mut values, &mut places)?;
     /// assert_eq!(queue.read(&values).wait()?, [7.0, 7.0, 3.0]);
     /// assert_eq!(queue.read(&places).wait()?, [1, 3, 0]);
+    ///
+    /// let count = ctx.array(&[2])?;
+    /// queue.top_k(x.first(&count), &mut values, &mut places)?;
+    /// assert_eq!(queue.read(&values.slice(0..2)?).wait()?, [7.0, 3.0]);
     /// # Ok::<(), fencepost::Error>(())
     /// ```
     #[track_caller]
-    fn top_k<T: Reducible>(
+    fn top_k<'a, T: Reducible>(
         &self,
-        x: &DeviceArray<T>,
+        x: impl Into<Prefix<'a, T>>,
         values: &mut DeviceArray<T>,
         places: &mut DeviceArray<u32>,
     ) -> Result<()> {
-        top::top_k(&VerbQueue::new(self.queue(), "top_k")?, x, values, places)
+        top::top_k(&VerbQueue::new(self.queue(), "top_k")?, x.into(), values, places)
     }
 
     /// Enqueues `out` = the element at place `k` of the sorted array, so that `k` = 0 is the smallest. `out` has one
-    /// element.
+    /// element, and `k` is below the length of the array. If there are at most `k` first elements, `out` is not
+    /// written.
     ///
     /// # Example
     /// ```
@@ -644,12 +651,18 @@ pub trait Algorithms: sealed::Queue {
     /// # Ok::<(), fencepost::Error>(())
     /// ```
     #[track_caller]
-    fn kth<T: Reducible>(&self, x: &DeviceArray<T>, k: usize, out: &mut DeviceArray<T>) -> Result<()> {
-        top::kth(&VerbQueue::new(self.queue(), "kth")?, x, k, out)
+    fn kth<'a, T: Reducible>(
+        &self,
+        x: impl Into<Prefix<'a, T>>,
+        k: usize,
+        out: &mut DeviceArray<T>,
+    ) -> Result<()> {
+        top::kth(&VerbQueue::new(self.queue(), "kth")?, x.into(), k, out)
     }
 
     /// Enqueues `places` = for each query, the place where it could be inserted into the sorted array `x`: the number
-    /// of elements before it. If `x` is not sorted, the results are unspecified. `queries` may have any shape.
+    /// of elements before it. If `x` is not sorted, the results are unspecified. `queries` may have any shape. If `x`
+    /// is first elements, each query has a result, which is at most their number.
     ///
     /// # Example
     /// ```
@@ -664,14 +677,14 @@ pub trait Algorithms: sealed::Queue {
     /// # Ok::<(), fencepost::Error>(())
     /// ```
     #[track_caller]
-    fn searchsorted<T: Reducible, const D: usize>(
+    fn searchsorted<'a, T: Reducible, const D: usize>(
         &self,
-        x: &DeviceArray<T>,
+        x: impl Into<Prefix<'a, T>>,
         queries: &DeviceArray<T, D>,
         side: Side,
         places: &mut DeviceArray<u32, D>,
     ) -> Result<()> {
-        sorted::searchsorted(&VerbQueue::new(self.queue(), "searchsorted")?, x, queries, side, places)
+        sorted::searchsorted(&VerbQueue::new(self.queue(), "searchsorted")?, x.into(), queries, side, places)
     }
 
     /// Enqueues `out` = the elements of the sorted arrays `x` and `y` in ascending order. `out` is as long as both
@@ -841,14 +854,14 @@ pub trait Algorithms: sealed::Queue {
     /// # Ok::<(), fencepost::Error>(())
     /// ```
     #[track_caller]
-    fn zip<T: Reducible, V: Reducible, U: Reducible, const D: usize>(
+    fn zip<'a, T: Reducible, V: Reducible, U: Reducible, const D: usize>(
         &self,
-        x: &DeviceArray<T, D>,
+        x: impl Into<Prefix<'a, T, D>>,
         y: &DeviceArray<V, D>,
         expression: &str,
         out: &mut DeviceArray<U, D>,
     ) -> Result<()> {
-        map::zip(&VerbQueue::new(self.queue(), "zip")?, x, y, expression, out)
+        map::zip(&VerbQueue::new(self.queue(), "zip")?, x.into(), y, expression, out)
     }
 
     /// Enqueues `out[i] = start + i * step`, with the elements counted in C order. Integers wrap.
@@ -907,12 +920,12 @@ pub trait Algorithms: sealed::Queue {
     /// # Ok::<(), fencepost::Error>(())
     /// ```
     #[track_caller]
-    fn cast<T: Reducible, U: Reducible, const D: usize>(
+    fn cast<'a, T: Reducible, U: Reducible, const D: usize>(
         &self,
-        x: &DeviceArray<T, D>,
+        x: impl Into<Prefix<'a, T, D>>,
         out: &mut DeviceArray<U, D>,
     ) -> Result<()> {
-        elementwise::cast(&VerbQueue::new(self.queue(), "cast")?, x, out)
+        elementwise::cast(&VerbQueue::new(self.queue(), "cast")?, x.into(), out)
     }
 
     /// Enqueues `out` = the elements of `x`, but `low` for those below `low`, and `high` for those above `high`. A NaN
@@ -928,14 +941,14 @@ pub trait Algorithms: sealed::Queue {
     /// # Ok::<(), fencepost::Error>(())
     /// ```
     #[track_caller]
-    fn clamp<T: Reducible, const D: usize>(
+    fn clamp<'a, T: Reducible, const D: usize>(
         &self,
-        x: &DeviceArray<T, D>,
+        x: impl Into<Prefix<'a, T, D>>,
         low: T,
         high: T,
         out: &mut DeviceArray<T, D>,
     ) -> Result<()> {
-        elementwise::clamp(&VerbQueue::new(self.queue(), "clamp")?, x, low, high, out)
+        elementwise::clamp(&VerbQueue::new(self.queue(), "clamp")?, x.into(), low, high, out)
     }
 
     /// Enqueues `out[i] = x[i]` where `mask[i]` is not zero, else `y[i]`.
@@ -951,14 +964,14 @@ pub trait Algorithms: sealed::Queue {
     /// # Ok::<(), fencepost::Error>(())
     /// ```
     #[track_caller]
-    fn where_<T: Reducible, const D: usize>(
+    fn where_<'a, T: Reducible, const D: usize>(
         &self,
         mask: &DeviceArray<u32, D>,
-        x: &DeviceArray<T, D>,
+        x: impl Into<Prefix<'a, T, D>>,
         y: &DeviceArray<T, D>,
         out: &mut DeviceArray<T, D>,
     ) -> Result<()> {
-        elementwise::where_(&VerbQueue::new(self.queue(), "where_")?, mask, x, y, out)
+        elementwise::where_(&VerbQueue::new(self.queue(), "where_")?, mask, x.into(), y, out)
     }
 
     /// Enqueues `out[i] = x[places[i]]`. The places count the elements of `x` in C order. `out` has the shape
@@ -975,14 +988,14 @@ pub trait Algorithms: sealed::Queue {
     /// # Ok::<(), fencepost::Error>(())
     /// ```
     #[track_caller]
-    fn gather<T: Reducible, const D: usize, const E: usize>(
+    fn gather<'a, T: Reducible, const D: usize, const E: usize>(
         &self,
         x: &DeviceArray<T, D>,
-        places: &DeviceArray<u32, E>,
+        places: impl Into<Prefix<'a, u32, E>>,
         outside: Outside,
         out: &mut DeviceArray<T, E>,
     ) -> Result<()> {
-        rearrange::gather(&VerbQueue::new(self.queue(), "gather")?, x, places, outside, out)
+        rearrange::gather(&VerbQueue::new(self.queue(), "gather")?, x, places.into(), outside, out)
     }
 
     /// Enqueues `out[places[i]] = x[i]`. The places count the elements of `out` in C order; elements with a place
@@ -1000,13 +1013,13 @@ pub trait Algorithms: sealed::Queue {
     /// # Ok::<(), fencepost::Error>(())
     /// ```
     #[track_caller]
-    fn scatter<T: Reducible, const D: usize, const E: usize>(
+    fn scatter<'a, T: Reducible, const D: usize, const E: usize>(
         &self,
-        x: &DeviceArray<T, E>,
+        x: impl Into<Prefix<'a, T, E>>,
         places: &DeviceArray<u32, E>,
         out: &mut DeviceArray<T, D>,
     ) -> Result<()> {
-        rearrange::scatter(&VerbQueue::new(self.queue(), "scatter")?, x, places, out)
+        rearrange::scatter(&VerbQueue::new(self.queue(), "scatter")?, x.into(), places, out)
     }
 
     /// Enqueues `out[places[i]] += x[i]`. All elements of `x` are added, even if they have the same place, and sums
@@ -1023,13 +1036,13 @@ pub trait Algorithms: sealed::Queue {
     /// # Ok::<(), fencepost::Error>(())
     /// ```
     #[track_caller]
-    fn scatter_add<T: Integer, const D: usize, const E: usize>(
+    fn scatter_add<'a, T: Integer, const D: usize, const E: usize>(
         &self,
-        x: &DeviceArray<T, E>,
+        x: impl Into<Prefix<'a, T, E>>,
         places: &DeviceArray<u32, E>,
         out: &mut DeviceArray<T, D>,
     ) -> Result<()> {
-        rearrange::scatter_add(&VerbQueue::new(self.queue(), "scatter_add")?, x, places, out)
+        rearrange::scatter_add(&VerbQueue::new(self.queue(), "scatter_add")?, x.into(), places, out)
     }
 
     /// Enqueues `out` = `x` with rows and columns exchanged.
@@ -1120,13 +1133,13 @@ pub trait Algorithms: sealed::Queue {
     /// # Ok::<(), fencepost::Error>(())
     /// ```
     #[track_caller]
-    fn histogram<T: Reducible, const D: usize>(
+    fn histogram<'a, T: Reducible, const D: usize>(
         &self,
-        x: &DeviceArray<T, D>,
+        x: impl Into<Prefix<'a, T, D>>,
         bins: Bins<'_, T>,
         counts: &mut DeviceArray<u32>,
     ) -> Result<()> {
-        histogram::histogram(&VerbQueue::new(self.queue(), "histogram")?, x, bins, counts)
+        histogram::histogram(&VerbQueue::new(self.queue(), "histogram")?, x.into(), bins, counts)
     }
 
     /// Enqueues `sums` = for each bin of [`histogram`](Self::histogram), the sum of the weights of the elements of `x`
@@ -1143,16 +1156,16 @@ pub trait Algorithms: sealed::Queue {
     /// # Ok::<(), fencepost::Error>(())
     /// ```
     #[track_caller]
-    fn histogram_weighted<T: Reducible, const D: usize>(
+    fn histogram_weighted<'a, T: Reducible, const D: usize>(
         &self,
-        x: &DeviceArray<T, D>,
+        x: impl Into<Prefix<'a, T, D>>,
         weights: &DeviceArray<u32, D>,
         bins: Bins<'_, T>,
         sums: &mut DeviceArray<u32>,
     ) -> Result<()> {
         weighted::histogram_weighted(
             &VerbQueue::new(self.queue(), "histogram_weighted")?,
-            x,
+            x.into(),
             weights,
             bins,
             sums,
@@ -1174,9 +1187,9 @@ pub trait Algorithms: sealed::Queue {
     /// # Ok::<(), fencepost::Error>(())
     /// ```
     #[track_caller]
-    fn histogram_fixed<T: Reducible, const D: usize>(
+    fn histogram_fixed<'a, T: Reducible, const D: usize>(
         &self,
-        x: &DeviceArray<T, D>,
+        x: impl Into<Prefix<'a, T, D>>,
         weights: &DeviceArray<f32, D>,
         fraction_bits: u32,
         bins: Bins<'_, T>,
@@ -1184,7 +1197,7 @@ pub trait Algorithms: sealed::Queue {
     ) -> Result<()> {
         weighted::histogram_fixed(
             &VerbQueue::new(self.queue(), "histogram_fixed")?,
-            x,
+            x.into(),
             weights,
             fraction_bits,
             bins,

@@ -5,9 +5,9 @@ use crate::launches::launch_dyn;
 use crate::monoid::Associative;
 use crate::monoid::sealed::OfOperator;
 use crate::operator::Operator;
-use crate::passes::{one_count, one_element};
+use crate::passes::{checked_count, one_element};
 use crate::reducible::{Operation, Reducible};
-use crate::refusals::check;
+use crate::refusals::{Named, check};
 use crate::rows::Rows;
 use crate::scan::Scan;
 use crate::segment_heads::Heads;
@@ -23,52 +23,62 @@ use fencepost_kernels::PART_COUNT;
 #[track_caller]
 pub(crate) fn scan_by_key<K: Reducible, T: Reducible, O: Associative<T>, const D: usize>(
     queue: &VerbQueue<'_>,
-    keys: &DeviceArray<K, D>,
+    keys: Prefix<'_, K, D>,
     x: &DeviceArray<T, D>,
     out: &mut DeviceArray<T, D>,
     scan: Scan<T, O>,
 ) -> Result<()> {
-    same_shape(queue, x, "keys", keys)?;
+    same_shape(queue, x, "keys", keys.array())?;
     same_shape(queue, x, "out", out)?;
-    let keys = bits(keys)?;
+    let count = checked_count(queue, keys)?;
+    let keys = bits(keys.array())?;
     let x = flat(x)?;
     let out = flat(out)?;
-    check(queue, &[("keys", &keys), ("x", &bits(&x)?)], &[("out", &bits(&out)?)])?;
+    check(queue, &with_count(&count, [("keys", &keys), ("x", &bits(&x)?)]), &[("out", &bits(&out)?)])?;
     if x.is_empty() {
         return Ok(());
     }
     let results = Results::Scan { exclusive: scan.exclusive, reversed: scan.reversed, heads: None };
     let mut state = queue.empty([1])?;
-    let verb = RunsVerb { queue, keys, x, out, rows: None, results, result: &mut state };
+    let verb = RunsVerb { queue, keys, x, out, count, rows: None, results, result: &mut state };
     scan.operation.with_operator(scan.initial(), verb)
 }
 
 #[track_caller]
 pub(crate) fn reduce_by_key<K: Reducible, T: Reducible, const D: usize>(
     queue: &VerbQueue<'_>,
-    keys: &DeviceArray<K, D>,
+    keys: Prefix<'_, K, D>,
     x: &DeviceArray<T, D>,
     operation: impl Associative<T>,
     kept: &mut DeviceArray<K>,
     out: &mut DeviceArray<T>,
     count: &mut DeviceArray<u32>,
 ) -> Result<()> {
-    same_shape(queue, x, "keys", keys)?;
+    same_shape(queue, x, "keys", keys.array())?;
+    let elements = checked_count(queue, keys)?;
     let kept = result(queue, x, "kept", kept)?;
     let mut count = one_element(queue, "count", count)?;
     result(queue, x, "out", out)?;
-    let keys = bits(keys)?;
+    let keys = bits(keys.array())?;
     let x = flat(x)?;
     let out = out.clone();
     if x.is_empty() {
         let results = [("kept", &bits(&kept)?), ("out", &bits(&out)?), ("count", &count)];
         let x = bits(&x)?;
-        check(queue, &[("keys", &keys), ("x", &x)], &results)?;
+        check(queue, &with_count(&elements, [("keys", &keys), ("x", &x)]), &results)?;
         return queue.fill(&mut count, 0);
     }
     let results = Results::Runs { kept, lengths: false };
-    let verb = RunsVerb { queue, keys, x, out, rows: None, results, result: &mut count };
+    let verb = RunsVerb { queue, keys, x, out, count: elements, rows: None, results, result: &mut count };
     operation.with_operator(operation.identity(), verb)
+}
+
+/// Returns the arrays that a verb reads, and the number of first elements if there is a count.
+fn with_count<'a, const N: usize>(
+    count: &'a Option<DeviceArray<u32>>,
+    reads: [Named<'a>; N],
+) -> Vec<Named<'a>> {
+    reads.into_iter().chain(count.iter().map(|count| (PART_COUNT, count))).collect()
 }
 
 /// Enqueues the lengths of the runs of an array, or of its first elements.
@@ -80,7 +90,7 @@ pub(crate) fn run_lengths<T: Reducible, const D: usize>(
     lengths: &DeviceArray<u32>,
     count: &DeviceArray<u32>,
 ) -> Result<()> {
-    let elements = x.count().map(|elements| one_count(queue, elements)).transpose()?;
+    let elements = checked_count(queue, x)?;
     let x = x.array();
     let keys = bits(x)?;
     let mut count = one_element(queue, "count", count)?;
@@ -88,9 +98,7 @@ pub(crate) fn run_lengths<T: Reducible, const D: usize>(
     let out = result(queue, x, "lengths", lengths)?;
     if x.is_empty() {
         let results = [("kept", &bits(&kept)?), ("lengths", &out), ("count", &count)];
-        let elements = elements.as_ref().map(|elements| (PART_COUNT, elements));
-        let reads: Vec<_> = [("x", &keys)].into_iter().chain(elements).collect();
-        check(queue, &reads, &results)?;
+        check(queue, &with_count(&elements, [("x", &keys)]), &results)?;
         return queue.fill(&mut count, 0);
     }
     let operator = Operator::of_elements(Operation::Sum, 0_u32);
@@ -115,6 +123,8 @@ pub(crate) struct RunsVerb<'a, T: Element> {
     pub(crate) keys: DeviceArray<u32>,
     pub(crate) x: DeviceArray<T>,
     pub(crate) out: DeviceArray<T>,
+    /// Number of first elements, if not all elements are combined.
+    pub(crate) count: Option<DeviceArray<u32>>,
     /// Rows that `x` and `out` belong to, if the scan is along an axis.
     pub(crate) rows: Option<&'a Rows<'a, T>>,
     pub(crate) results: Results,
@@ -129,10 +139,10 @@ impl<T: Element> OfOperator<T> for RunsVerb<'_, T> {
         operator: Operator<'_, U>,
         of_kernel: fn(&DeviceArray<T>) -> DeviceArray<U>,
     ) -> Result<()> {
-        let Self { queue, keys, rows, results, result, .. } = self;
+        let Self { queue, keys, count, rows, results, result, .. } = self;
         let x = of_kernel(&self.x);
         let out = of_kernel(&self.out);
-        let verb = Runs { keys, x, out, count: None, results, operator };
+        let verb = Runs { keys, x, out, count, results, operator };
         let launches = Launches::prepared(queue, &verb, self.x.len(), result)?;
         if let Some(rows) = rows {
             rows.enter(queue)?;

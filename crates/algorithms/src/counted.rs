@@ -3,7 +3,7 @@
 use crate::launches;
 use crate::trusted;
 use crate::verb_queue::VerbQueue;
-use fencepost_core::{DeviceArray, Element, Kernel, KernelArgs, Result, ShaderSource};
+use fencepost_core::{DeviceArray, Element, Grid, Kernel, KernelArgs, Result, ShaderSource};
 use fencepost_kernels::{ArgField, ArgKind, Binder, PART_COUNT};
 
 /// Arguments of a kernel, followed by the array with the number of elements.
@@ -56,6 +56,21 @@ impl<F: KernelArgs<Family = F>> SizedKernel<F> {
         };
         let kernel = trusted::part_kernel_with::<Counted<'_, F>>(queue, overrides)?;
         Ok(Self::Part { kernel, count: Box::new(count) })
+    }
+
+    /// Enqueues a launch with one invocation for each element.
+    #[track_caller]
+    pub(crate) fn launch_each(
+        &self,
+        queue: &VerbQueue<'_>,
+        elements: usize,
+        args: impl KernelArgs<Family = F>,
+    ) -> Result<()> {
+        let grid = Grid::threads([elements]);
+        match self {
+            Self::Whole(kernel) => queue.launch(kernel, grid, args),
+            Self::Part { kernel, count } => queue.launch(kernel, grid, Counted { args, count }),
+        }
     }
 
     /// Enqueues or checks a launch as [`launches::launch`] does.

@@ -1,11 +1,12 @@
 //! Verbs that compute each element of an array from the elements at the same place in other arrays.
 
+use crate::counted::SizedKernel;
+use crate::passes::checked_count;
 use crate::reducible::Reducible;
-use crate::trusted;
 use crate::tuning::WIDE;
 use crate::typed_kernel::{compiled, type_number, value};
 use crate::verb_queue::VerbQueue;
-use fencepost_core::{DeviceArray, Element, Grid, IntoArg, Result, SameBits};
+use fencepost_core::{DeviceArray, Element, Grid, IntoArg, Prefix, Result, SameBits};
 use fencepost_derive::KernelArgs;
 
 #[track_caller]
@@ -28,53 +29,55 @@ pub(crate) fn axpy<T: Reducible, const D: usize>(
 #[track_caller]
 pub(crate) fn cast<T: Reducible, U: Reducible, const D: usize>(
     queue: &VerbQueue<'_>,
-    x: &DeviceArray<T, D>,
+    x: Prefix<'_, T, D>,
     out: &mut DeviceArray<U, D>,
 ) -> Result<()> {
-    same_shape(queue, x, "out", out)?;
-    let x = bits(x)?;
+    same_shape(queue, x.array(), "out", out)?;
+    let count = checked_count(queue, x)?;
+    let x = bits(x.array())?;
     let mut out = bits(out)?;
     let overrides = [("FROM", type_number::<T>()), ("TO", type_number::<U>())];
-    let kernel = trusted::kernel_with::<ConvertArgs>(queue, &overrides)?;
-    let args = ConvertArgs { n: x.len() as u32, x: &x, out: &mut out };
-    queue.launch(&kernel, Grid::threads([x.len()]), args)
+    let kernel = SizedKernel::<ConvertArgs<'static>>::compiled(queue, &overrides, count.as_ref())?;
+    kernel.launch_each(queue, x.len(), ConvertArgs { n: x.len() as u32, x: &x, out: &mut out })
 }
 
 #[track_caller]
 pub(crate) fn clamp<T: Reducible, const D: usize>(
     queue: &VerbQueue<'_>,
-    x: &DeviceArray<T, D>,
+    x: Prefix<'_, T, D>,
     low: T,
     high: T,
     out: &mut DeviceArray<T, D>,
 ) -> Result<()> {
-    same_shape(queue, x, "out", out)?;
-    let x = bits(x)?;
+    same_shape(queue, x.array(), "out", out)?;
+    let count = checked_count(queue, x)?;
+    let x = bits(x.array())?;
     let mut out = bits(out)?;
     let [low, high] = [low.to_word(), high.to_word()];
-    let kernel = trusted::kernel_with::<LimitArgs>(queue, &[("TYPE", type_number::<T>())])?;
-    let args = LimitArgs { n: x.len() as u32, low, high, x: &x, out: &mut out };
-    queue.launch(&kernel, Grid::threads([x.len()]), args)
+    let overrides = [("TYPE", type_number::<T>())];
+    let kernel = SizedKernel::<LimitArgs<'static>>::compiled(queue, &overrides, count.as_ref())?;
+    kernel.launch_each(queue, x.len(), LimitArgs { n: x.len() as u32, low, high, x: &x, out: &mut out })
 }
 
 #[track_caller]
 pub(crate) fn where_<T: Reducible, const D: usize>(
     queue: &VerbQueue<'_>,
     mask: &DeviceArray<u32, D>,
-    x: &DeviceArray<T, D>,
+    x: Prefix<'_, T, D>,
     y: &DeviceArray<T, D>,
     out: &mut DeviceArray<T, D>,
 ) -> Result<()> {
-    same_shape(queue, x, "mask", mask)?;
-    same_shape(queue, x, "y", y)?;
-    same_shape(queue, x, "out", out)?;
+    same_shape(queue, x.array(), "mask", mask)?;
+    same_shape(queue, x.array(), "y", y)?;
+    same_shape(queue, x.array(), "out", out)?;
+    let count = checked_count(queue, x)?;
     let mask = flat(mask)?;
-    let x = bits(x)?;
+    let x = bits(x.array())?;
     let y = bits(y)?;
     let mut out = bits(out)?;
-    let kernel = trusted::kernel::<ChooseArgs>(queue)?;
+    let kernel = SizedKernel::<ChooseArgs<'static>>::compiled(queue, &[], count.as_ref())?;
     let args = ChooseArgs { n: x.len() as u32, mask: &mask, x: &x, y: &y, out: &mut out };
-    queue.launch(&kernel, Grid::threads([x.len()]), args)
+    kernel.launch_each(queue, x.len(), args)
 }
 
 /// Enqueues `out[i] = start + i * step`.

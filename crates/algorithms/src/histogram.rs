@@ -1,16 +1,17 @@
 //! Histograms: the number of elements in each bin.
 
+use crate::counted::SizedKernel;
 use crate::elementwise::bits;
-use crate::launches::launch;
 use crate::order::{flips, order_key};
+use crate::passes::checked_count;
 use crate::reducible::{Operation, Reducible, cast};
 use crate::refusals::check;
 use crate::shares::Shares;
-use crate::trusted;
 use crate::tuning::tuned;
 use crate::verb_queue::{VerbQueue, subject};
-use fencepost_core::{DeviceArray, ErrorDetail, Result, Scalar};
+use fencepost_core::{DeviceArray, ErrorDetail, Prefix, Result, Scalar};
 use fencepost_derive::KernelArgs;
+use fencepost_kernels::PART_COUNT;
 use std::borrow::Cow;
 use std::ops::Range;
 
@@ -144,19 +145,21 @@ fn even_edges<T: Reducible>(verb: &str, range: &Range<T>, bins: usize) -> Result
 #[track_caller]
 pub(crate) fn histogram<T: Reducible, const D: usize>(
     queue: &VerbQueue<'_>,
-    x: &DeviceArray<T, D>,
+    x: Prefix<'_, T, D>,
     bins: Bins<'_, T>,
     counts: &mut DeviceArray<u32>,
 ) -> Result<()> {
-    let x = bits(x)?;
+    let first = checked_count(queue, x)?;
+    let x = bits(x.array())?;
     let mut counts = bits(counts)?;
     let mut cleared = counts.clone();
     let binning = Binning::of(queue.verb, &bins, counts.len())?;
-    check(queue, &[("x", &x)], &[("counts", &counts)])?;
+    let reads = [("x", &x)].into_iter().chain(first.as_ref().map(|first| (PART_COUNT, first)));
+    check(queue, &reads.collect::<Vec<_>>(), &[("counts", &counts)])?;
     if x.is_empty() {
         return queue.fill(&mut counts, 0);
     }
-    let kernel = trusted::kernel_with::<BinCountsArgs>(queue, &tuned(queue, &[]))?;
+    let kernel = SizedKernel::<BinCountsArgs<'static>>::compiled(queue, &tuned(queue, &[]), first.as_ref())?;
     let edges = binning.edges(queue, &x)?;
     let shares = Shares::of(x.len());
     let [flip_clear, flip_set] = flips::<T>(false);
@@ -173,7 +176,7 @@ pub(crate) fn histogram<T: Reducible, const D: usize>(
             edges: &edges,
             counts: &mut counts,
         };
-        launch(queue, &kernel, groups, args)
+        kernel.launch(queue, groups, args)
     };
     // Before the fill is enqueued, refuse what the launch after it would refuse.
     count(0)?;

@@ -2,7 +2,7 @@
 
 use crate::elementwise::{bits, flat, same_shape};
 use crate::expression::{self, Input};
-use crate::passes::one_count;
+use crate::passes::checked_count;
 use crate::reducible::Reducible;
 use crate::refusals::{Named, check};
 use crate::typed_kernel::{count_argument, value};
@@ -14,26 +14,34 @@ use std::borrow::Cow;
 #[track_caller]
 pub(crate) fn zip<T: Reducible, V: Reducible, U: Reducible, const D: usize>(
     queue: &VerbQueue<'_>,
-    x: &DeviceArray<T, D>,
+    x: Prefix<'_, T, D>,
     y: &DeviceArray<V, D>,
     expression: &str,
     out: &mut DeviceArray<U, D>,
 ) -> Result<()> {
-    same_shape(queue, x, "y", y)?;
-    same_shape(queue, x, "out", out)?;
-    let x = flat(x)?;
+    same_shape(queue, x.array(), "y", y)?;
+    same_shape(queue, x.array(), "out", out)?;
+    let count = checked_count(queue, x)?;
+    let x = flat(x.array())?;
     let y = flat(y)?;
     let mut out = flat(out)?;
     let inputs = [input::<T>("x"), input::<V>("y")];
-    let kernel = expression::compiled(queue, &inputs, &U::DTYPE.to_string(), expression, None)?;
+    let kernel = expression::compiled(queue, &inputs, &U::DTYPE.to_string(), expression, count.as_ref())?;
     let n = value("n", out.len() as u32);
     let grid = Grid::threads([out.len()]);
     let first = (array_name("x"), (&x).into_arg());
     let second = (array_name("y"), (&y).into_arg());
-    let args = [n, first, second, (array_name("out"), (&mut out).into_arg())];
+    let arrays = [first, second, (array_name("out"), (&mut out).into_arg())];
+    let args: Vec<NamedArg<'_>> =
+        [n].into_iter().chain(arrays).chain(count_argument(count.as_ref())).collect();
     match queue.launch_dyn(&kernel, grid, args) {
         Ok(()) => Ok(()),
-        Err(error) => refused(queue, error, &[("x", &bits(&x)?), ("y", &bits(&y)?)], &out),
+        Err(error) => {
+            let [x, y] = [bits(&x)?, bits(&y)?];
+            let count = count.as_ref().map(|count| (PART_COUNT, count));
+            let reads = [("x", &x), ("y", &y)].into_iter().chain(count);
+            refused(queue, error, &reads.collect::<Vec<_>>(), &out)
+        }
     }
 }
 
@@ -47,7 +55,7 @@ pub(crate) fn map<T: Reducible, U: Reducible, const D: usize>(
     out: &DeviceArray<U, D>,
 ) -> Result<()> {
     same_shape(queue, x.array(), "out", out)?;
-    let count = x.count().map(|count| one_count(queue, count)).transpose()?;
+    let count = checked_count(queue, x)?;
     let count = count.as_ref();
     let x = &flat(x.array())?;
     let out = &mut flat(out)?;

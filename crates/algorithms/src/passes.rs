@@ -2,7 +2,7 @@
 
 use crate::shares::Shares;
 use crate::verb_queue::VerbQueue;
-use fencepost_core::{DeviceArray, Element, Result};
+use fencepost_core::{DeviceArray, Element, Prefix, Result};
 use fencepost_kernels::PART_COUNT;
 
 /// A reduction: one launch combines each share of the elements, and another combines the results of the shares.
@@ -69,6 +69,15 @@ pub(crate) fn one_count(queue: &VerbQueue<'_>, count: &DeviceArray<u32>) -> Resu
         return count.reshape([1]);
     }
     Err(queue.wrong_shape(PART_COUNT, count, [1], "the number of the first elements is one element"))
+}
+
+/// Returns the array with the number of first elements, or `None` for a whole array. Returns an error as [`one_count`]
+/// does.
+pub(crate) fn checked_count<T: Element, const D: usize>(
+    queue: &VerbQueue<'_>,
+    x: Prefix<'_, T, D>,
+) -> Result<Option<DeviceArray<u32>>> {
+    x.count().map(|count| one_count(queue, count)).transpose()
 }
 
 /// Remedy for searching the smallest or the largest of no elements.

@@ -1,6 +1,6 @@
 //! Search for the element at a rank, and for the elements up to it: digit by digit of their keys, without a sort.
 
-use crate::launches::launch;
+use crate::counted::SizedKernel;
 use crate::shares::Shares;
 use crate::stages::{Stage, Stages};
 use crate::trusted;
@@ -16,26 +16,34 @@ const SHIFTS: [u32; 4] = [24, 16, 8, 0];
 
 /// Kernels and scratch memory of the search for the element at a rank.
 pub(crate) struct RankSearch {
-    count: Kernel<RankCountArgs<'static>>,
+    count: SizedKernel<RankCountArgs<'static>>,
     digit: Kernel<RankDigitArgs<'static>>,
     table: DeviceArray<u32>,
     flips: [u32; 2],
     shares: Shares,
+    /// Number of first elements, if not all elements are searched.
+    first: Option<DeviceArray<u32>>,
 }
 
 impl RankSearch {
-    /// Compiles the kernels and takes the memory. There must be at least one element. `flips` are the bits that are
-    /// inverted to make keys.
+    /// Compiles the kernels and takes the memory; for first elements if there is a count. There must be at least one
+    /// element. `flips` are the bits that are inverted to make keys.
     #[track_caller]
-    pub(crate) fn new(queue: &VerbQueue<'_>, elements: usize, flips: [u32; 2]) -> Result<Self> {
-        let count = trusted::kernel_with::<RankCountArgs>(queue, &tuned(queue, &[]))?;
+    pub(crate) fn new(
+        queue: &VerbQueue<'_>,
+        elements: usize,
+        first: Option<&DeviceArray<u32>>,
+        flips: [u32; 2],
+    ) -> Result<Self> {
+        let count = SizedKernel::compiled(queue, &tuned(queue, &[]), first)?;
         let digit = trusted::kernel::<RankDigitArgs>(queue)?;
         let table = queue.empty([TABLE])?;
-        Ok(Self { count, digit, table, flips, shares: Shares::of(elements) })
+        Ok(Self { count, digit, table, flips, shares: Shares::of(elements), first: first.cloned() })
     }
 
     /// Enqueues found = the element at a rank, counted from 0. Afterwards the table has its key, and the number of
-    /// earlier elements with the same key.
+    /// earlier elements with the same key. If there are not more elements than the rank, `found` does not change, and
+    /// all elements count as elements up to the rank.
     #[track_caller]
     pub(crate) fn enqueue(
         &mut self,
@@ -45,15 +53,14 @@ impl RankSearch {
         found: &mut DeviceArray<u32>,
     ) -> Result<()> {
         let [flip_clear, flip_set] = self.flips;
-        let Shares { elements, share, count } = self.shares;
-        let n = elements as u32;
-        let share = share as u32;
+        let n = self.shares.elements as u32;
+        let share = self.shares.share as u32;
         let rank = rank as u32;
         queue.fill(&mut self.table, 0)?;
         for shift in SHIFTS {
             let table = &mut self.table;
             let args = RankCountArgs { n, share, shift, flip_clear, flip_set, x, table };
-            queue.launch(&self.count, Grid::groups([count]), args)?;
+            self.count.launch(queue, self.shares.count, args)?;
             let table = &mut self.table;
             let found = &mut *found;
             let args = RankDigitArgs { rank, shift, flip_clear, flip_set, table, found };
@@ -72,13 +79,16 @@ impl RankSearch {
         let x = x.clone();
         let values = values.clone();
         let places = places.clone();
-        Taken { x, table: self.table.clone(), values, places, flips: self.flips }
+        let first = self.first.clone();
+        Taken { x, first, table: self.table.clone(), values, places, flips: self.flips }
     }
 }
 
 /// Verb that writes the elements up to a rank.
 pub(crate) struct Taken {
     x: DeviceArray<u32>,
+    /// Number of first elements, if the others are not taken.
+    first: Option<DeviceArray<u32>>,
     table: DeviceArray<u32>,
     values: DeviceArray<u32>,
     places: DeviceArray<u32>,
@@ -87,10 +97,10 @@ pub(crate) struct Taken {
 
 impl Stages for Taken {
     const WORDS: usize = 2;
-    type Kernel = Kernel<TakeRankedArgs<'static>>;
+    type Kernel = SizedKernel<TakeRankedArgs<'static>>;
 
     fn kernel(&self, queue: &VerbQueue<'_>, stage: Stage) -> Result<Self::Kernel> {
-        trusted::kernel_with::<TakeRankedArgs>(queue, &tuned(queue, &[("STAGE", stage.number())]))
+        SizedKernel::compiled(queue, &tuned(queue, &[("STAGE", stage.number())]), self.first.as_ref())
     }
 
     #[track_caller]
@@ -113,7 +123,7 @@ impl Stages for Taken {
         let partials = partials.unwrap_or(table);
         let args =
             TakeRankedArgs { n, share, flip_clear, flip_set, x, table, partials, values, places, states };
-        launch(queue, kernel, shares.count, args)
+        kernel.launch(queue, shares.count, args)
     }
 }
 

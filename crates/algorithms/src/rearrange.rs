@@ -1,15 +1,18 @@
 //! Verbs that move elements to other places.
 
-use crate::elementwise::{bits, flat, same_shape};
+use crate::counted::SizedKernel;
+use crate::elementwise::{bits, clamp, flat, same_shape};
 use crate::grid::folded;
+use crate::passes::checked_count;
 use crate::permutation::{Axes, Moves};
 use crate::reducible::Reducible;
 use crate::refusals::check;
 use crate::trusted;
 use crate::tuning::barriers_are_dear;
 use crate::verb_queue::VerbQueue;
-use fencepost_core::{DeviceArray, Grid, Result};
+use fencepost_core::{DeviceArray, Grid, Prefix, Result};
 use fencepost_derive::KernelArgs;
+use fencepost_kernels::PART_COUNT;
 
 /// Treatment of places outside the array in a gather.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
@@ -31,60 +34,65 @@ impl Integer for u32 {}
 pub(crate) fn gather<T: Reducible, const D: usize, const E: usize>(
     queue: &VerbQueue<'_>,
     x: &DeviceArray<T, D>,
-    places: &DeviceArray<u32, E>,
+    places: Prefix<'_, u32, E>,
     outside: Outside,
     out: &mut DeviceArray<T, E>,
 ) -> Result<()> {
-    same_shape(queue, places, "out", out)?;
+    same_shape(queue, places.array(), "out", out)?;
+    let first = checked_count(queue, places)?;
     let x = bits(x)?;
-    let places = flat(places)?;
-    let mut out = bits(out)?;
+    let list = flat(places.array())?;
+    let mut results = bits(out)?;
     if x.is_empty() {
-        check(queue, &[("x", &x), ("places", &places)], &[("out", &out)])?;
-        return queue.fill(&mut out, 0);
+        let first = first.as_ref().map(|first| (PART_COUNT, first));
+        let reads: Vec<_> = [("x", &x), ("places", &list)].into_iter().chain(first).collect();
+        check(queue, &reads, &[("out", &results)])?;
+        // No place is inside of the array, so each result is 0.
+        return clamp(queue, places, 0, 0, &mut out.cast_bits());
     }
-    let clamp = if outside == Outside::Last { 1.0 } else { 0.0 };
-    let kernel = trusted::kernel_with::<GatherArgs>(queue, &[("CLAMP", clamp)])?;
-    let n = out.len() as u32;
+    let of_last = if outside == Outside::Last { 1.0 } else { 0.0 };
+    let kernel = SizedKernel::<GatherArgs<'static>>::compiled(queue, &[("CLAMP", of_last)], first.as_ref())?;
+    let n = list.len() as u32;
     let count = x.len() as u32;
-    let args = GatherArgs { n, count, x: &x, places: &places, out: &mut out };
-    queue.launch(&kernel, Grid::threads([places.len()]), args)
+    kernel.launch_each(queue, list.len(), GatherArgs { n, count, x: &x, places: &list, out: &mut results })
 }
 
 #[track_caller]
 pub(crate) fn scatter<T: Reducible, const D: usize, const E: usize>(
     queue: &VerbQueue<'_>,
-    x: &DeviceArray<T, E>,
+    x: Prefix<'_, T, E>,
     places: &DeviceArray<u32, E>,
     out: &mut DeviceArray<T, D>,
 ) -> Result<()> {
-    same_shape(queue, places, "x", x)?;
-    let x = bits(x)?;
+    same_shape(queue, places, "x", x.array())?;
+    let first = checked_count(queue, x)?;
+    let x = bits(x.array())?;
     let places = flat(places)?;
     let mut out = bits(out)?;
-    let kernel = trusted::kernel::<ScatterArgs>(queue)?;
+    let kernel = SizedKernel::<ScatterArgs<'static>>::compiled(queue, &[], first.as_ref())?;
     let n = x.len();
     let count = out.len() as u32;
     let args = ScatterArgs { n: n as u32, count, x: &x, places: &places, out: &mut out };
-    queue.launch(&kernel, Grid::threads([n]), args)
+    kernel.launch_each(queue, n, args)
 }
 
 #[track_caller]
 pub(crate) fn scatter_add<T: Integer, const D: usize, const E: usize>(
     queue: &VerbQueue<'_>,
-    x: &DeviceArray<T, E>,
+    x: Prefix<'_, T, E>,
     places: &DeviceArray<u32, E>,
     out: &mut DeviceArray<T, D>,
 ) -> Result<()> {
-    same_shape(queue, places, "x", x)?;
-    let x = bits(x)?;
+    same_shape(queue, places, "x", x.array())?;
+    let first = checked_count(queue, x)?;
+    let x = bits(x.array())?;
     let places = flat(places)?;
     let mut out = bits(out)?;
-    let kernel = trusted::kernel::<ScatterAddArgs>(queue)?;
+    let kernel = SizedKernel::<ScatterAddArgs<'static>>::compiled(queue, &[], first.as_ref())?;
     let n = x.len();
     let count = out.len() as u32;
     let args = ScatterAddArgs { n: n as u32, count, x: &x, places: &places, out: &mut out };
-    queue.launch(&kernel, Grid::threads([n]), args)
+    kernel.launch_each(queue, n, args)
 }
 
 /// Enqueues the copy of an array with its axes permuted.

@@ -169,7 +169,9 @@ fn of_segments<T: Element, O: Associative<T>>(
     let keys = heads.bits.clone();
     let mut state = queue.empty([1])?;
     let results = Results::Scan { exclusive: scan.exclusive, reversed: scan.reversed, heads: Some(heads) };
-    let verb = RunsVerb { queue, keys, x: x.clone(), out: out.clone(), rows, results, result: &mut state };
+    let x = x.clone();
+    let out = out.clone();
+    let verb = RunsVerb { queue, keys, x, out, count: None, rows, results, result: &mut state };
     scan.operation.with_operator(scan.initial(), verb)
 }
 

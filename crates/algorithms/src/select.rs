@@ -2,7 +2,7 @@
 
 use crate::counted::SizedKernel;
 use crate::elementwise::{bits, flat, same_shape};
-use crate::passes::{one_count, one_element};
+use crate::passes::{checked_count, one_element};
 use crate::reducible::Reducible;
 use crate::refusals::check;
 use crate::shares::Shares;
@@ -63,7 +63,7 @@ fn compacted<T: Reducible, const D: usize>(
     out: DeviceArray<u32>,
     count: &DeviceArray<u32>,
 ) -> Result<()> {
-    let elements = x.count().map(|elements| one_count(queue, elements)).transpose()?;
+    let elements = checked_count(queue, x)?;
     Compact { kept, x: bits(x.array())?, mask, out, elements }.enqueue(queue, count)
 }
 

@@ -245,7 +245,7 @@ fn of_segments<T: Reducible>(
         rows.enter(queue)?;
     }
     iota(queue, &places, 0, 1)?;
-    searchsorted(queue, &offsets, &places, Side::Right, &segments)?;
+    searchsorted(queue, (&offsets).into(), &places, Side::Right, &segments)?;
     first.enqueue(queue)?;
     second.enqueue(queue)
 }

@@ -1,11 +1,13 @@
 //! Verbs on sorted arrays.
 
+use crate::counted::SizedKernel;
 use crate::elementwise::{bits, flat, same_shape};
 use crate::order::flips;
+use crate::passes::checked_count;
 use crate::reducible::Reducible;
 use crate::trusted;
 use crate::verb_queue::VerbQueue;
-use fencepost_core::{DeviceArray, Grid, Result};
+use fencepost_core::{DeviceArray, Grid, Prefix, Result};
 use fencepost_derive::KernelArgs;
 
 /// Where a query is placed among equal elements.
@@ -42,25 +44,36 @@ pub(crate) fn merge<T: Reducible>(
 /// Number of elements that an invocation of `merge.wgsl` merges.
 const OF_INVOCATION: usize = 8;
 
-/// Enqueues the search for each query in a sorted array.
+/// Enqueues the search for each query in a sorted array, or among its first elements.
 #[track_caller]
 pub(crate) fn searchsorted<T: Reducible, const D: usize>(
     queue: &VerbQueue<'_>,
-    x: &DeviceArray<T>,
+    x: Prefix<'_, T>,
     queries: &DeviceArray<T, D>,
     side: Side,
     places: &DeviceArray<u32, D>,
 ) -> Result<()> {
     same_shape(queue, queries, "places", places)?;
-    let x = bits(x)?;
+    let count = checked_count(queue, x)?;
+    let x = bits(x.array())?;
     let queries = bits(queries)?;
     let mut out = flat(places)?;
     let n = x.len() as u32;
-    let m = out.len() as u32;
+    let m = out.len();
     let right = u32::from(side == Side::Right);
-    let ([flip_clear, flip_set], x, queries, out) = (flips::<T>(false), &x, &queries, &mut out);
-    let args = SearchSortedArgs { n, m, flip_clear, flip_set, right, x, queries, out };
-    queue.launch(&trusted::kernel::<SearchSortedArgs>(queue)?, Grid::threads([m]), args)
+    let kernel = SizedKernel::<SearchSortedArgs<'static>>::compiled(queue, &[], count.as_ref())?;
+    let [flip_clear, flip_set] = flips::<T>(false);
+    let args = SearchSortedArgs {
+        n,
+        m: m as u32,
+        flip_clear,
+        flip_set,
+        right,
+        x: &x,
+        queries: &queries,
+        out: &mut out,
+    };
+    kernel.launch_each(queue, m, args)
 }
 
 #[derive(KernelArgs)]

@@ -2,68 +2,99 @@
 
 use crate::elementwise::{bits, same_shape};
 use crate::order::flips;
-use crate::passes::one_element;
+use crate::passes::{checked_count, one_element};
 use crate::radix::{self, Arrays, Payload, PreparedSort};
 use crate::ranks::RankSearch;
 use crate::reducible::Reducible;
-use crate::refusals::check;
+use crate::refusals::{Named, check};
 use crate::sort::Sort;
 use crate::stages::Launches;
 use crate::verb_queue::VerbQueue;
-use fencepost_core::{DeviceArray, ErrorDetail, Result};
+use fencepost_core::{DeviceArray, ErrorDetail, Prefix, Result};
+use fencepost_kernels::PART_COUNT;
 
 #[track_caller]
 pub(crate) fn top_k<T: Reducible>(
     queue: &VerbQueue<'_>,
-    x: &DeviceArray<T>,
+    x: Prefix<'_, T>,
     values: &mut DeviceArray<T>,
     places: &mut DeviceArray<u32>,
 ) -> Result<()> {
+    let array = x.array();
     same_shape(queue, values, "places", places)?;
     let k = values.len();
-    if k > x.len() {
+    if k > array.len() {
         let remedy = "not more elements are the largest than there are";
-        return Err(queue.wrong_shape("values", values, [x.len()], remedy));
+        return Err(queue.wrong_shape("values", values, [array.len()], remedy));
     }
+    let count = checked_count(queue, x)?;
     let values = bits(values)?;
     let places = bits(places)?;
-    check(queue, &[("x", &bits(x)?)], &[("values", &values), ("places", &places)])?;
+    check_reads(queue, array, count.as_ref(), &[("values", &values), ("places", &places)])?;
     let largest = Arrays { keys: Some(values), values: Some(places) };
-    if !radix::sorts_in_one(x.len()) && k > 0 {
-        return ranked(queue, x, k, largest);
+    if k > 0 && is_ranked(array, count.as_ref()) {
+        return ranked(queue, array, count.as_ref(), k, largest);
     }
-    part(queue, x, Sort::descending(), Payload::Places, 0, largest)
+    part(queue, array, Sort::descending(), Payload::Places, 0, largest)
 }
 
 #[track_caller]
 pub(crate) fn kth<T: Reducible>(
     queue: &VerbQueue<'_>,
-    x: &DeviceArray<T>,
+    x: Prefix<'_, T>,
     k: usize,
     out: &mut DeviceArray<T>,
 ) -> Result<()> {
+    let array = x.array();
     let mut out = bits(&one_element(queue, "out", out)?)?;
-    if k >= x.len() {
-        let found = format!("{k}, and array `{}` has {} elements", x.label(), x.len());
+    if k >= array.len() {
+        let found = format!("{k}, and array `{}` has {} elements", array.label(), array.len());
         let object = "`k` of `kth`".into();
         let needed = "a number below that of the elements";
         return Err(ErrorDetail::Value { object, found, needed }.into());
     }
-    check(queue, &[("x", &bits(x)?)], &[("out", &out)])?;
-    if !radix::sorts_in_one(x.len()) {
-        let mut search = RankSearch::new(queue, x.len(), flips::<T>(false))?;
-        return search.enqueue(queue, &bits(x)?, k, &mut out);
+    let count = checked_count(queue, x)?;
+    check_reads(queue, array, count.as_ref(), &[("out", &out)])?;
+    if is_ranked(array, count.as_ref()) {
+        let mut search = RankSearch::new(queue, array.len(), count.as_ref(), flips::<T>(false))?;
+        return search.enqueue(queue, &bits(array)?, k, &mut out);
     }
-    part(queue, x, Sort::ascending(), Payload::None, k, Arrays { keys: Some(out), values: None })
+    part(queue, array, Sort::ascending(), Payload::None, k, Arrays { keys: Some(out), values: None })
 }
 
-/// Enqueues the search for the k-th largest element, the elements up to it, and the sort of these.
+/// Checks a verb that reads `x`, and the number of first elements if there is a count.
 #[track_caller]
-fn ranked<T: Reducible>(queue: &VerbQueue<'_>, x: &DeviceArray<T>, k: usize, largest: Arrays) -> Result<()> {
+fn check_reads<T: Reducible>(
+    queue: &VerbQueue<'_>,
+    x: &DeviceArray<T>,
+    count: Option<&DeviceArray<u32>>,
+    writes: &[Named<'_>],
+) -> Result<()> {
+    let x = bits(x)?;
+    let reads = [("x", &x)].into_iter().chain(count.map(|count| (PART_COUNT, count)));
+    check(queue, &reads.collect::<Vec<_>>(), writes)
+}
+
+/// Returns `true` if the elements are found by their ranks, instead of by a sort. After a sort of first elements, the
+/// host does not know how many results to copy.
+fn is_ranked<T: Reducible>(x: &DeviceArray<T>, count: Option<&DeviceArray<u32>>) -> bool {
+    !radix::sorts_in_one(x.len()) || count.is_some()
+}
+
+/// Enqueues the search for the k-th largest element, the elements up to it, and the sort of these. Of fewer first
+/// elements than k, all are sorted, and the results after them are not written.
+#[track_caller]
+fn ranked<T: Reducible>(
+    queue: &VerbQueue<'_>,
+    x: &DeviceArray<T>,
+    count: Option<&DeviceArray<u32>>,
+    k: usize,
+    largest: Arrays,
+) -> Result<()> {
     let order = Sort::descending().order::<T>(Payload::Values)?;
     let n = x.len();
     let x = bits(x)?;
-    let mut search = RankSearch::new(queue, n, flips::<T>(true))?;
+    let mut search = RankSearch::new(queue, n, count, flips::<T>(true))?;
     let values: DeviceArray<u32> = queue.empty([k])?;
     let places: DeviceArray<u32> = queue.empty([k])?;
     let mut found = queue.empty([1])?;
@@ -71,7 +102,7 @@ fn ranked<T: Reducible>(queue: &VerbQueue<'_>, x: &DeviceArray<T>, k: usize, lar
     let taken = search.taken(&x, &values, &places);
     let launches = Launches::prepared(queue, &taken, n, &mut last)?;
     let unsorted = Arrays { keys: Some(values), values: Some(places) };
-    let sorted = PreparedSort::new(queue, &order, k, None, Some(unsorted), largest)?;
+    let sorted = PreparedSort::new(queue, &order, k, count, Some(unsorted), largest)?;
     search.enqueue(queue, &x, k - 1, &mut found)?;
     launches.enqueue(queue, &taken, &mut last)?;
     sorted.enqueue(queue)

@@ -1,7 +1,7 @@
 // rank_digit: decides the next digit of the key at a rank, from the counts of the digits, and clears the counts
 //
 // Shape      table: 258 elements: the counts of the digits, the decided digits, the rank among the keys with these digits; found:
-//            at least one element, which gets the element with the key after the last digit
+//            at least one element, which gets the element with the key after the last digit; without such an element, it stays
 // Dispatch   one invocation
 // Workgroup  [1, 1, 1]
 // Barriers   none
@@ -32,9 +32,10 @@ fn rank_digit() {
         rank -= table[digit];
         digit++;
     }
+    let exists = rank < table[digit];
     let key = table[DIGITS] | (digit << params.shift);
     table[DIGITS] = key;
     table[DIGITS + 1u] = rank;
     for (var d = 0u; d < DIGITS; d++) { table[d] = 0u; }
-    if params.shift == 0u { found[0] = element_of(key); }
+    if params.shift == 0u && exists { found[0] = element_of(key); }
 }

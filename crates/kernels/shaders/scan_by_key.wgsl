@@ -31,10 +31,11 @@ struct Params { n: u32, share: u32, identity: T, initial: T }
 @group(0) @binding(4) var<storage, read_write> out: array<T>;
 @group(0) @binding(5) var<storage, read_write> states: array<u32>;
 
-// Returns the index of the element at step i of the scan.
+// Returns the index of the element at step i of the scan. The number of elements may shrink meanwhile, so the index is
+// limited by the array.
 fn place(i: u32) -> u32 {
     if REVERSED == 0u { return i; }
-    return params.n - 1u - i;
+    return min(params.n - 1u - i, arrayLength(&x) - 1u);
 }
 
 // Returns true for the first element of a run's scan. As a single function, it takes a third of the time of two on the

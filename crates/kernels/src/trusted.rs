@@ -129,8 +129,8 @@ const TRUSTED: &[TrustedKernel] = &[
     ),
     all(
         "scan_by_key",
-        "elements are below n, and so are n - 1 minus them; a neighbour of a reversed scan is compared with n; the host makes one \
-         word of heads for 32 elements",
+        "elements are below n; the place of a reversed scan is compared with the length of x, because the number of elements of a \
+         part may change; a neighbour of it is compared with n; the host makes one word of heads for 32 elements",
     ),
     all("scan_in_place", "as scan"),
     all("scatter", "a place is compared with the number of elements of out"),

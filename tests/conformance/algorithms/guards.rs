@@ -11,6 +11,7 @@ pub fn cases() -> Vec<Case> {
         case("a18_a_sort_in_one_workgroup_stays_in_its_arrays_if_keys_change_between_two_reads", small),
         case("a18_a_pass_of_a_sort_stays_in_its_arrays_if_keys_change_after_they_are_counted", pass),
         case("a18_a_reversed_scan_stays_in_its_arrays_if_the_number_of_a_part_changes", scan),
+        case("a18_a_reversed_scan_by_key_stays_in_its_arrays_if_the_number_of_a_part_changes", scan_by_key),
         case("a18_a_pass_of_a_sort_stays_in_its_tile_if_the_number_of_a_part_changes", tile),
     ]
 }
@@ -175,6 +176,43 @@ fn reversed(ctx: &Context, shader: &str, text: &str) -> Vec<u32> {
         "scan" => args.extend(args![x = &x, out = &mut out]),
         _ => args.extend(args![x = &mut out]),
     }
+    queue.launch_dyn(&kernel, Grid::groups([1]), args).unwrap();
+    queue.read(&all).wait().unwrap()
+}
+
+fn scan_by_key(s: &Subject) {
+    // Each invocation reads a smaller number of elements than the loops use.
+    let text = changed(&builtin("scan_by_key.wgsl"), ("params.n - 1u - i", "params.n - 41u - i"));
+    let guard = ("min(params.n - 41u - i, arrayLength(&x) - 1u)", "params.n - 41u - i");
+    for text in [staged(&text), text] {
+        guarded(s, &text, guard, reversed_by_key);
+    }
+}
+
+/// Returns the results of a reversed scan of one run, and the element after them.
+fn reversed_by_key(ctx: &Context, text: &str) -> Vec<u32> {
+    let source = ShaderSource::text("scan_by_key.wgsl", text.to_owned());
+    let source = source.with_type("T", u32::DTYPE).unwrap();
+    let overrides = [("WORKGROUP", 16.0), ("STAGE", 2.0), ("REVERSED", 1.0)];
+    let kernel = ctx.kernel_from_with(&source, "scan_by_key", &overrides).unwrap();
+    let queue = ctx.queue("q");
+    let all = queue.array(&[vec![1; ELEMENTS], vec![AFTER]].concat()).unwrap();
+    let mut out = all.slice(0..ELEMENTS).unwrap();
+    let keys = queue.full([ELEMENTS], 3_u32).unwrap();
+    let x = queue.full([ELEMENTS], 1_u32).unwrap();
+    let mut states = queue.zeros::<u32, 1>([1]).unwrap();
+    let n = ELEMENTS as u32;
+    let args = args![
+        n = n,
+        share = n,
+        identity = 0_u32,
+        initial = 0_u32,
+        keys = &keys,
+        x = &x,
+        partials = &keys,
+        out = &mut out,
+        states = &mut states
+    ];
     queue.launch_dyn(&kernel, Grid::groups([1]), args).unwrap();
     queue.read(&all).wait().unwrap()
 }

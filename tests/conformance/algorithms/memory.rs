@@ -66,6 +66,11 @@ const VERBS: &[(&str, Verb)] = &[
         queue.top_k(&a.x, &mut a.three, &mut places)
     }),
     ("kth", |queue, a| queue.kth(&a.x, 7, &mut a.one)),
+    ("top_k first", |queue, a| {
+        let part = a.offsets.slice(0..1)?;
+        let mut places = a.places.clone();
+        queue.top_k(a.x.first(&part), &mut a.three, &mut places)
+    }),
     ("mean first", |queue, a| {
         let part = a.offsets.slice(0..1)?;
         queue.mean(a.x.cast_bits().first(&part), &mut a.one.cast_bits())
@@ -201,7 +206,14 @@ const WITHOUT_ELEMENTS: &[(&str, EmptyVerb)] = &[
     ("scan_by_key", |queue, x, [a, b, _], _| queue.scan_by_key(x, a, b, Scan::inclusive(Operation::Sum))),
     ("gather", |queue, x, _, one| queue.gather(x, &queue.full([1], 0_u32)?, Outside::Last, one)),
     ("sort", |queue, x, [a, ..], _| queue.sort(x, a, Sort::ascending())),
+    ("gather_part", |queue, x, [a, ..], one| queue.gather(x, x.first(one), Outside::Last, a)),
+    ("top_k_part", |queue, x, [a, b, _], one| queue.top_k(x.first(one), a, b)),
+    ("reduce_by_key_part", |queue, x, [a, b, c], one| {
+        let count = queue.full([1], 0_u32)?;
+        queue.reduce_by_key(x.first(&count), a, Operation::Sum, b, c, one)
+    }),
     ("histogram", |queue, x, _, one| queue.histogram(x, Bins::modulo(), one)),
+    ("histogram_weighted", |queue, x, [a, ..], one| queue.histogram_weighted(x, a, Bins::modulo(), one)),
     ("min_part", |queue, x, _, one| queue.min(x.first(&queue.full([1], 0_u32)?), one)),
 ];
 

@@ -19,37 +19,37 @@ fn lengths() -> Vec<usize> {
 }
 
 /// A list with few distinct values, on the device and on the host, and the length of its part.
-struct PartCase {
-    queue: CommandQueue,
-    list: Vec<u32>,
-    x: DeviceArray<u32>,
-    count: DeviceArray<u32>,
-    elements: usize,
+pub(super) struct PartCase {
+    pub(super) queue: CommandQueue,
+    pub(super) list: Vec<u32>,
+    pub(super) x: DeviceArray<u32>,
+    pub(super) count: DeviceArray<u32>,
+    pub(super) elements: usize,
 }
 
 impl PartCase {
-    fn part(&self) -> Prefix<'_, u32> {
+    pub(super) fn part(&self) -> Prefix<'_, u32> {
         self.x.first(&self.count)
     }
 
-    fn first(&self) -> &[u32] {
+    pub(super) fn first(&self) -> &[u32] {
         &self.list[..self.elements]
     }
 
-    fn out(&self) -> DeviceArray<u32> {
+    pub(super) fn out(&self) -> DeviceArray<u32> {
         self.queue.full([self.list.len()], BEFORE).unwrap()
     }
 
-    fn one(&self) -> DeviceArray<u32> {
+    pub(super) fn one(&self) -> DeviceArray<u32> {
         self.queue.full([1], BEFORE).unwrap()
     }
 
-    fn read(&self, array: &DeviceArray<u32>) -> Vec<u32> {
+    pub(super) fn read(&self, array: &DeviceArray<u32>) -> Vec<u32> {
         self.queue.read(array).wait().unwrap()
     }
 
     /// Fails if an array differs from the results of the host, or if the elements after them have changed.
-    fn equals(&self, what: &str, array: &DeviceArray<u32>, expected: &[u32]) {
+    pub(super) fn equals(&self, what: &str, array: &DeviceArray<u32>, expected: &[u32]) {
         let after = std::iter::repeat_n(BEFORE, self.list.len() - expected.len());
         let expected: Vec<u32> = expected.iter().copied().chain(after).collect();
         assert!(self.read(array) == expected, "{what}: {} of {} elements", self.elements, self.list.len());
@@ -57,7 +57,7 @@ impl PartCase {
 }
 
 /// Calls a test with each length and each count.
-fn each(s: &Subject, test: impl Fn(&PartCase)) {
+pub(super) fn each(s: &Subject, test: impl Fn(&PartCase)) {
     let queue = s.ctx().queue("q");
     let mut rng = fastrand::Rng::with_seed(27);
     for len in lengths() {

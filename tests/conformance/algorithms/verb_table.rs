@@ -434,6 +434,36 @@ pub(crate) fn table() -> Vec<Verb> {
         verb("dot first", |q, a| q.dot(a.x.first(&a.count), &a.y, &mut a.one)),
         verb("argmin first", |q, a| q.argmin(a.numbers.first(&a.count), &mut a.one)),
         verb("argmax first skip_nan", |q, a| q.argmax(a.numbers.first(&a.count).skip_nan(), &mut a.one)),
+        verb("zip first", |q, a| q.zip(a.x.first(&a.count), &a.numbers, "f32(x) + y", &mut a.floats())),
+        verb("cast first", |q, a| q.cast(a.numbers.first(&a.count), &mut a.out.cast_bits::<i32>())),
+        verb("clamp first", |q, a| q.clamp(a.y.first(&a.count), 1000, 1 << 31, &mut a.out)),
+        verb("where_ first", |q, a| q.where_(&a.x, a.y.first(&a.count), &a.sorted, &mut a.out)),
+        verb("scan_by_key first", |q, a| {
+            let sums = Scan::inclusive(Operation::Sum).reversed();
+            q.scan_by_key(a.x.first(&a.count), &a.y, &mut a.out, sums)
+        }),
+        verb("reduce_by_key first", |q, a| {
+            let keys = a.x.first(&a.count);
+            q.reduce_by_key(keys, &a.y, Operation::Largest, &mut a.out, &mut a.other, &mut a.one)
+        }),
+        verb("searchsorted first", |q, a| {
+            q.searchsorted(a.sorted.first(&a.count), &a.x, Side::Right, &mut a.out)
+        }),
+        verb("top_k first", |q, a| q.top_k(a.y.first(&a.count), &mut a.few, &mut a.few_others)),
+        verb("kth first", |q, a| q.kth(a.numbers.first(&a.count), a.numbers.len() / 8, &mut a.float())),
+        verb("gather first", |q, a| q.gather(&a.y, a.sorted.first(&a.count), Outside::Last, &mut a.out)),
+        verb("scatter first", |q, a| q.scatter(a.y.first(&a.count), &a.other, &mut a.out))
+            .after(|q, a| q.iota(&mut a.other, 3, 1)),
+        verb("scatter_add first", |q, a| q.scatter_add(a.y.first(&a.count), &a.x, &mut a.out)),
+        verb("histogram first", |q, a| {
+            q.histogram(a.numbers.first(&a.count), Bins::even(-2.0..2.0), &mut a.few)
+        }),
+        verb("histogram_weighted first", |q, a| {
+            q.histogram_weighted(a.x.first(&a.count), &a.y, Bins::modulo(), &mut a.few)
+        }),
+        verb("histogram_fixed first", |q, a| {
+            q.histogram_fixed(a.x.first(&a.count), &a.numbers, 16, Bins::modulo(), &mut a.few.cast_bits())
+        }),
         verb("scan axis", |q, a| {
             let columns = a.as_columns(&a.y)?;
             let mut out = a.out.reshape(columns.shape())?;
