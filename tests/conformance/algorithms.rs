@@ -5,6 +5,7 @@ mod axis_kinds;
 mod axis_search;
 mod by_key;
 mod elementwise;
+mod exact_sums;
 mod guards;
 mod histogram;
 mod inner_product;
@@ -69,6 +70,7 @@ pub fn cases() -> Vec<Case> {
         axis_kinds::cases(),
         axis_search::cases(),
         elementwise::cases(),
+        exact_sums::cases(),
         map::cases(),
         memory::cases(),
         monoid::cases(),

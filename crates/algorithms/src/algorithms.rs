@@ -1143,7 +1143,11 @@ pub trait Algorithms: sealed::Queue {
     }
 
     /// Enqueues `sums` = for each bin of [`histogram`](Self::histogram), the sum of the weights of the elements of `x`
-    /// in it. Sums wrap at 2^32.
+    /// in it. Sums of integers wrap at 2^32.
+    ///
+    /// A sum of `f32` is the exact sum, rounded once to the nearest `f32`. So its bits are the same on each device and
+    /// for each order of the elements. A sum beyond the largest number is infinite. An infinite weight makes the sum
+    /// infinite; a NaN, or infinities of both signs, make it a NaN.
     ///
     /// # Example
     /// ```
@@ -1153,15 +1157,20 @@ pub trait Algorithms: sealed::Queue {
     /// let mut sums = ctx.zeros([2])?;
     /// queue.histogram_weighted(&x, &weights, Bins::even(0.0..2.0), &mut sums)?;
     /// assert_eq!(queue.read(&sums).wait()?, [40, 20]);
+    ///
+    /// let (days, amounts) = (ctx.array(&[0_u32, 1, 0, 0])?, ctx.array(&[1e30_f32, 0.5, 2.0, -1e30])?);
+    /// let mut of_days = ctx.zeros([2])?;
+    /// queue.histogram_weighted(&days, &amounts, Bins::modulo(), &mut of_days)?;
+    /// assert_eq!(queue.read(&of_days).wait()?, [2.0, 0.5]);
     /// # Ok::<(), fencepost::Error>(())
     /// ```
     #[track_caller]
-    fn histogram_weighted<'a, T: Reducible, const D: usize>(
+    fn histogram_weighted<'a, T: Reducible, W: Reducible, const D: usize>(
         &self,
         x: impl Into<Prefix<'a, T, D>>,
-        weights: &DeviceArray<u32, D>,
+        weights: &DeviceArray<W, D>,
         bins: Bins<'_, T>,
-        sums: &mut DeviceArray<u32>,
+        sums: &mut DeviceArray<W>,
     ) -> Result<()> {
         weighted::histogram_weighted(
             &VerbQueue::new(self.queue(), "histogram_weighted")?,
@@ -1172,9 +1181,10 @@ pub trait Algorithms: sealed::Queue {
         )
     }
 
-    /// Enqueues `sums` as [`histogram_weighted`](Self::histogram_weighted) does, with weights of `f32`. Each weight is
-    /// first rounded to a 32-bit fixed-point number with `fraction_bits` = b bits after the binary point. A sum outside
-    /// of -2^(31 - b)..2^(31 - b) wraps: with 16 bits, sums must be between -32768 and 32768.
+    /// Enqueues `sums` as [`histogram_weighted`](Self::histogram_weighted) does with weights of `f32`, but less exactly
+    /// and with fewer operations. Each weight is first rounded to a 32-bit fixed-point number with `fraction_bits` = b
+    /// bits after the binary point. A sum outside of -2^(31 - b)..2^(31 - b) wraps: with 16 bits, sums must be between
+    /// -32768 and 32768.
     ///
     /// # Example
     /// ```

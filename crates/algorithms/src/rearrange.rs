@@ -25,6 +25,11 @@ pub enum Outside {
 }
 
 /// Element types that are integers: `i32` and `u32`.
+#[diagnostic::on_unimplemented(
+    message = "`scatter_add` does not add elements of `{Self}`",
+    label = "not `i32` or `u32`",
+    note = "to add `f32` at places, call `histogram_weighted` with the places, the elements as weights and `Bins::modulo()`"
+)]
 pub trait Integer: Reducible {}
 
 impl Integer for i32 {}

@@ -9,26 +9,34 @@ use crate::passes::checked_count;
 use crate::reducible::Reducible;
 use crate::refusals::check;
 use crate::shares::Shares;
-use crate::tuning::tuned;
+use crate::trusted;
+use crate::tuning::{WIDE, tuned};
 use crate::verb_queue::VerbQueue;
-use fencepost_core::{DeviceArray, ErrorDetail, Prefix, Result};
+use fencepost_core::{DeviceArray, ErrorDetail, Grid, Prefix, Result, Scalar};
 use fencepost_derive::KernelArgs;
 use fencepost_kernels::PART_COUNT;
 
 /// Maximum number of fraction bits of a weight.
 const MOST_FRACTION_BITS: u32 = 31;
 
+/// Number of words of a bin in `bin_exact.wgsl`: an exact sum of `f32`, and the kinds of weights that are not finite.
+const WORDS_OF_BIN: usize = 11;
+
+/// Enqueues the sums of the weights: integers wrap, and sums of `f32` are exact and rounded once.
 #[track_caller]
-pub(crate) fn histogram_weighted<T: Reducible, const D: usize>(
+pub(crate) fn histogram_weighted<T: Reducible, W: Reducible, const D: usize>(
     queue: &VerbQueue<'_>,
     x: Prefix<'_, T, D>,
-    weights: &DeviceArray<u32, D>,
+    weights: &DeviceArray<W, D>,
     bins: Bins<'_, T>,
-    sums: &mut DeviceArray<u32>,
+    sums: &mut DeviceArray<W>,
 ) -> Result<()> {
     let mut sums = bits(sums)?;
     let add = Weighted::checked(queue, x, weights, bins, &sums)?;
-    add.enqueue(queue, None, &mut sums)
+    match W::DTYPE.scalar() {
+        Some(Scalar::F32) => add.enqueue_exact(queue, &mut sums),
+        _ => add.enqueue(queue, None, &mut sums),
+    }
 }
 
 #[track_caller]
@@ -122,6 +130,56 @@ impl Weighted {
         };
         kernel.launch(queue, shares.count, args)
     }
+
+    /// Enqueues the exact sums of weights of `f32` in scratch memory, and the launch that rounds them.
+    ///
+    /// A sum of whole numbers does not depend on their order, and each finite `f32` is a whole number of the smallest
+    /// one. So atomic operations of any order give the same words, and the result is rounded once.
+    #[track_caller]
+    fn enqueue_exact(&self, queue: &VerbQueue<'_>, sums: &mut DeviceArray<u32>) -> Result<()> {
+        if self.x.is_empty() {
+            return queue.fill(sums, 0);
+        }
+        let kernel = SizedKernel::compiled(queue, &tuned(queue, &[]), self.first.as_ref())?;
+        let rounding = trusted::kernel_with::<RoundExactArgs>(queue, &WIDE)?;
+        let mut words = queue.empty::<u32, 1>([WORDS_OF_BIN * sums.len()])?;
+        // Before anything is enqueued, refuse words that are too many for the launch. It reads no edges yet.
+        self.add_exact(queue, &kernel, 0, &self.x, &mut words)?;
+        let edges = self.binning.edges(queue, &self.x)?;
+        queue.fill(&mut words, 0)?;
+        self.add_exact(queue, &kernel, Shares::of(self.x.len()).count, &edges, &mut words)?;
+        let bins = sums.len();
+        let args = RoundExactArgs { bins: bins as u32, sums: &words, out: sums };
+        queue.launch(&rounding, Grid::threads([bins]), args)
+    }
+
+    /// Enqueues or checks the launch that adds weights of `f32` to words, as [`launch`](crate::launches::launch) does.
+    #[track_caller]
+    fn add_exact(
+        &self,
+        queue: &VerbQueue<'_>,
+        kernel: &SizedKernel<BinExactArgs<'static>>,
+        groups: usize,
+        edges: &DeviceArray<u32>,
+        words: &mut DeviceArray<u32>,
+    ) -> Result<()> {
+        let shares = Shares::of(self.x.len());
+        let [flip_clear, flip_set] = self.flips;
+        let args = BinExactArgs {
+            n: shares.elements as u32,
+            share: shares.share as u32,
+            bins: (words.len() / WORDS_OF_BIN) as u32,
+            flip_clear,
+            flip_set,
+            between: self.binning.between,
+            copies: self.binning.copies,
+            x: &self.x,
+            weights: &self.weights,
+            edges,
+            sums: words,
+        };
+        kernel.launch(queue, groups, args)
+    }
 }
 
 #[derive(KernelArgs)]
@@ -140,4 +198,28 @@ struct BinWeightsArgs<'a> {
     weights: &'a DeviceArray<u32>,
     edges: &'a DeviceArray<u32>,
     sums: &'a mut DeviceArray<u32>,
+}
+
+#[derive(KernelArgs)]
+#[kernel(source = "bin_exact.wgsl", crate = fencepost_kernels)]
+struct BinExactArgs<'a> {
+    n: u32,
+    share: u32,
+    bins: u32,
+    flip_clear: u32,
+    flip_set: u32,
+    between: u32,
+    copies: u32,
+    x: &'a DeviceArray<u32>,
+    weights: &'a DeviceArray<u32>,
+    edges: &'a DeviceArray<u32>,
+    sums: &'a mut DeviceArray<u32>,
+}
+
+#[derive(KernelArgs)]
+#[kernel(source = "round_exact.wgsl", crate = fencepost_kernels)]
+struct RoundExactArgs<'a> {
+    bins: u32,
+    sums: &'a DeviceArray<u32>,
+    out: &'a mut DeviceArray<u32>,
 }

@@ -61,6 +61,10 @@ const TRUSTED: &[TrustedKernel] = &[
         "bin_counts",
         "a bin is compared with the number of bins; bins times copies is at most 256; the counters begin with zeros",
     ),
+    indices(
+        "bin_exact",
+        "as bin_counts; a word of a sum is compared with the number of words; sums has 11 words for each bin",
+    ),
     indices("bin_weights", "as bin_counts"),
     all("choose", "elements are below n"),
     all(
@@ -120,6 +124,11 @@ const TRUSTED: &[TrustedKernel] = &[
     all(
         "reduce_vectors",
         "groups are below the end of a row; a workgroup past the last share has none; each lane writes its part",
+    ),
+    all(
+        "round_exact",
+        "a bin is compared with the number of bins, and sums has 11 words for each; the highest bit is below 320, so that a word \
+         of the magnitude and the next one are below 11",
     ),
     all("saxpy", "elements are below both lengths"),
     all(

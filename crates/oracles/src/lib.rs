@@ -10,6 +10,7 @@
 mod along;
 mod bins;
 mod elementwise;
+mod exact;
 mod grouped;
 mod moves;
 mod of_segments;

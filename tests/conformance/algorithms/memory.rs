@@ -71,6 +71,10 @@ const VERBS: &[(&str, Verb)] = &[
         let mut places = a.places.clone();
         queue.top_k(a.x.first(&part), &mut a.three, &mut places)
     }),
+    ("histogram_weighted floats", |queue, a| {
+        let weights = a.other.cast_bits::<f32>();
+        queue.histogram_weighted(&a.x, &weights, Bins::modulo(), &mut a.three.cast_bits())
+    }),
     ("mean first", |queue, a| {
         let part = a.offsets.slice(0..1)?;
         queue.mean(a.x.cast_bits().first(&part), &mut a.one.cast_bits())

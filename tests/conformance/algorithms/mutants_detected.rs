@@ -56,7 +56,7 @@ const SELECTIONS: &[&str] = &["compact", "fold_partials", "run_stage"];
 const BY_KEY: &[&str] = &["keyed", "reduce_by_key", "scan_by_key"];
 const SEGMENTS: &[&str] =
     &["arg_segments", "reduce_segments", "segment_heads", "segment_of", "segment_stages"];
-const HISTOGRAMS: &[&str] = &["bin_counts", "bin_weights", "bins"];
+const HISTOGRAMS: &[&str] = &["bin_counts", "bin_exact", "bin_weights", "bins", "round_exact"];
 const SORTS: &[&str] = &["order_keys", "radix_count", "radix_scatter", "sort_small", "tile_ranks"];
 const RANKS: &[&str] = &["merge", "rank_count", "rank_digit", "search_sorted", "take_ranked"];
 const MOVES: &[&str] = &["gather", "permute", "scatter", "scatter_add", "strided", "transpose"];

@@ -154,6 +154,7 @@ fn searches(s: &Subject) {
 fn histograms(s: &Subject) {
     each(s, |case| {
         let queue = &case.queue;
+        let numbers: Vec<f32> = (0..case.list.len()).map(|i| (i % 9) as f32 * 0.1 - 0.2).collect();
         let halves: Vec<f32> = case.list.iter().map(|&x| (x % 3) as f32 * 0.5).collect();
         let elements = case.elements;
         let bins = Bins::modulo;
@@ -164,7 +165,10 @@ fn histograms(s: &Subject) {
         assert_eq!(Some(case.read(&counts)), host::histogram(case.first(), bins(), 7), "{message}");
         let expected = host::histogram_weighted(case.first(), case.first(), bins(), 7);
         assert_eq!(Some(case.read(&sums)), expected, "{message}");
-        let mut fixed = queue.full([7], -1.0_f32).unwrap();
+        let [mut exact, mut fixed] = [(); 2].map(|()| queue.full([7], -1.0_f32).unwrap());
+        queue.histogram_weighted(case.part(), &queue.array(&numbers).unwrap(), bins(), &mut exact).unwrap();
+        let expected = host::histogram_weighted(case.first(), &numbers[..elements], bins(), 7);
+        assert_eq!(Some(queue.read(&exact).wait().unwrap()), expected, "{message}");
         queue.histogram_fixed(case.part(), &queue.array(&halves).unwrap(), 4, bins(), &mut fixed).unwrap();
         let expected = host::histogram_fixed(case.first(), &halves[..elements], 4, bins(), 7);
         assert_eq!(Some(queue.read(&fixed).wait().unwrap()), expected, "{message}");
@@ -292,6 +296,7 @@ fn refused(s: &Subject) {
             queue.searchsorted(part, &y, Side::Left, &mut words()),
             queue.histogram(part, Bins::modulo(), &mut words()),
             queue.histogram_weighted(part, &y, Bins::modulo(), &mut words()),
+            queue.histogram_weighted(part, &y.cast_bits(), Bins::modulo(), &mut numbers()),
             queue.histogram_fixed(part, &y.cast_bits(), 8, Bins::modulo(), &mut numbers()),
         ]
         .map(Result::unwrap_err)

@@ -342,6 +342,9 @@ pub(crate) fn table() -> Vec<Verb> {
         verb("histogram_weighted", |q, a| {
             q.histogram_weighted(&a.numbers, &a.y, Bins::even(-2.0..2.0), &mut a.few)
         }),
+        verb("histogram_weighted floats", |q, a| {
+            q.histogram_weighted(&a.x, &a.numbers, Bins::modulo(), &mut a.few.cast_bits())
+        }),
         verb("histogram_fixed", |q, a| {
             q.histogram_fixed(&a.x, &a.numbers, 16, Bins::modulo(), &mut a.few.cast_bits())
         }),
@@ -459,7 +462,7 @@ pub(crate) fn table() -> Vec<Verb> {
             q.histogram(a.numbers.first(&a.count), Bins::even(-2.0..2.0), &mut a.few)
         }),
         verb("histogram_weighted first", |q, a| {
-            q.histogram_weighted(a.x.first(&a.count), &a.y, Bins::modulo(), &mut a.few)
+            q.histogram_weighted(a.x.first(&a.count), &a.numbers, Bins::modulo(), &mut a.few.cast_bits())
         }),
         verb("histogram_fixed first", |q, a| {
             q.histogram_fixed(a.x.first(&a.count), &a.numbers, 16, Bins::modulo(), &mut a.few.cast_bits())

@@ -32,6 +32,9 @@ fn r07_the_builtin_kernels_have_no_mistake() {
                 (&[300, 70, u32::MAX, 10], arrays)
             }
             "bin_counts.wgsl" => (&[300, 70, 7, 0, 0, 0, 8], vec![numbers(300), numbers(8), numbers(7)]),
+            "bin_exact.wgsl" => {
+                (&[300, 70, 7, 0, 0, 0, 8], vec![numbers(300), words(300), numbers(8), vec![0; 77]])
+            }
             "bin_weights.wgsl" => {
                 let params = &[300, 70, 7, 0, 0, 0, 8, 0x3F80_0000, 0x4F00_0000];
                 (params, vec![numbers(300), numbers(300), numbers(8), numbers(7)])
@@ -85,6 +88,11 @@ fn r07_the_builtin_kernels_have_no_mistake() {
                 (&[300, 70, 0, 10], arrays)
             }
             "reduce_vectors.wgsl" => (&[10, 7, 2, 5, 0], vec![words(480), numbers(5)]),
+            "round_exact.wgsl" => {
+                // Each eleventh word has the kinds of weights that are not finite.
+                let sums = (0..77).map(|n| if n % 11 == 10 { 0 } else { n }).collect();
+                (&[7], vec![sums, numbers(7)])
+            }
             "saxpy.wgsl" => (&[2], vec![words(300), words(300)]),
             "strided.wgsl" => {
                 // The first 150 even indices get the elements of the other array in reverse order.
