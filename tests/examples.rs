@@ -11,12 +11,14 @@ use std::path::Path;
 use std::process::{Command, Output, Stdio};
 use std::time::Duration;
 
-/// An example: its name, the start of its last line (`last`), and files that it may write.
+/// An example: its name, the start of its last line (`last`), files that it may write, and arguments.
 #[derive(Clone, Copy)]
 struct Example {
     name: &'static str,
     last: &'static str,
     files: Files,
+    /// Arguments of the run.
+    args: &'static [&'static str],
     /// Wrong arguments that are specific to this example.
     wrong: &'static [&'static str],
 }
@@ -28,7 +30,7 @@ enum Files {
     Frames,
 }
 
-const EXAMPLES: [Example; 18] = [
+const EXAMPLES: [Example; 19] = [
     prints(
         "01_saxpy",
         "a mistake: kernel `saxpy`: a grid of [1048576, 1, 1] workgroups is over the device's limit of ",
@@ -55,23 +57,29 @@ const EXAMPLES: [Example; 18] = [
         name: "14_wave",
         last: "6 frames of 200 steps, the first 3 verified on the CPU, are in ",
         files: Files::Frames,
+        args: &[],
         wrong: &["--mouse=2,1", "--size=8x8", "--frames=0"],
     },
     Example { wrong: &["--side=7", "--side=x"], ..prints("15_conjugate_gradient", "both loops end after 7") },
     Example { wrong: &["--top=x"], ..prints("16_words", "verified on the CPU: ") },
     prints("17_print", "a failed assertion: kernel `roots`, launched at "),
     prints("18_particles", "the counts of 500000 particles are verified on the CPU; the mean speed is 1.59"),
+    Example {
+        args: &["--rows=100000"],
+        wrong: &["--rows=9", "--rows=x"],
+        ..prints("19_groups", "verified on the CPU: 100000 orders in ")
+    },
 ];
 
 /// The example that draws with wgpu, and its last line on a machine without a driver.
 const DRAWS: (&str, &str) = ("11_wgpu_interop", "no driver of this machine draws");
 
 const fn prints(name: &'static str, last: &'static str) -> Example {
-    Example { name, last, files: Files::None, wrong: &[] }
+    Example { name, last, files: Files::None, args: &[], wrong: &[] }
 }
 
 const fn draws(name: &'static str, last: &'static str) -> Example {
-    Example { name, last, files: Files::Picture, wrong: &["--picture=run.txt"] }
+    Example { name, last, files: Files::Picture, args: &[], wrong: &["--picture=run.txt"] }
 }
 
 /// Time limit of a run. A longer run counts as a hang and fails.
@@ -122,8 +130,9 @@ fn refuses(Example { name, wrong, .. }: Example) -> Result<(), Failed> {
 
 /// Fails unless the example exits with 0 on adapter `index`, its last line begins with `last`, and its files have
 /// contents.
-fn ends_well(Example { name, last, files, .. }: Example, index: usize) -> Result<(), Failed> {
+fn ends_well(Example { name, last, files, args, .. }: Example, index: usize) -> Result<(), Failed> {
     let mut command = Command::new(program(name)?);
+    command.args(args);
     let folder = tempfile::tempdir()?;
     match files {
         Files::None => run(&mut command, last, index),
