@@ -18,6 +18,14 @@ pub trait BufferArg {
     fn is_empty(&self) -> bool {
         self.len() == 0
     }
+    /// Returns the number of elements in each dimension, without padding. Memory without a shape has one dimension.
+    fn shape(&self) -> Vec<usize> {
+        vec![self.len()]
+    }
+    /// Returns the shape of the memory, padding included.
+    fn padded_shape(&self) -> Vec<usize> {
+        self.shape()
+    }
     /// Returns the handle by which the crate that runs kernels knows the buffer.
     fn handle(&self) -> &dyn Any;
 }

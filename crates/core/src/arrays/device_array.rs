@@ -241,6 +241,14 @@ impl<T: Element, const D: usize> BufferArg for DeviceArray<T, D> {
         self.array.len
     }
 
+    fn shape(&self) -> Vec<usize> {
+        self.shape.shape.to_vec()
+    }
+
+    fn padded_shape(&self) -> Vec<usize> {
+        self.shape.padded.to_vec()
+    }
+
     fn handle(&self) -> &dyn Any {
         &self.array
     }
@@ -331,6 +339,14 @@ impl BufferArg for AnyArray {
         self.array.len
     }
 
+    fn shape(&self) -> Vec<usize> {
+        self.shape.shape.to_vec()
+    }
+
+    fn padded_shape(&self) -> Vec<usize> {
+        self.shape.padded.to_vec()
+    }
+
     fn handle(&self) -> &dyn Any {
         &self.array
     }
@@ -367,8 +383,17 @@ pub fn regrouped<T: Element, U: Element>(array: &DeviceArray<T>) -> Option<Devic
 /// Returns an array that views the same bytes as 4-byte words, padding included. It shares the memory. Bytes after the
 /// last whole word are left out.
 pub fn words<T: Element>(array: &DeviceArray<T>) -> DeviceArray<u32> {
-    let len = (array.array.bytes() / size_of::<u32>() as u64) as usize;
-    DeviceArray::new(ArrayRef { len, dtype: u32::DTYPE, ..array.array.clone() }, [len])
+    as_words(&array.array)
+}
+
+/// Returns an argument of a kernel as 4-byte words, as [`words`] does. Returns `None` if it is no array of this crate.
+pub fn words_of(argument: &dyn BufferArg) -> Option<DeviceArray<u32>> {
+    argument.handle().downcast_ref::<ArrayRef>().map(as_words)
+}
+
+fn as_words(array: &ArrayRef) -> DeviceArray<u32> {
+    let len = (array.bytes() / size_of::<u32>() as u64) as usize;
+    DeviceArray::new(ArrayRef { len, dtype: u32::DTYPE, ..array.clone() }, [len])
 }
 
 #[cfg(all(test, cpu))]
@@ -395,5 +420,23 @@ mod tests {
         let x = queue.array(&[[1_i32, -1], [3, 4], [5, 6]]).unwrap().slice(1..3).unwrap();
         assert_eq!(queue.read(&words(&x)).wait().unwrap(), [3, 4, 5, 6]);
         assert_eq!(words(&queue.array(&[[1_u8; 3]; 3]).unwrap()).len(), 2);
+    }
+
+    #[test]
+    fn an_argument_without_a_type_has_the_words_and_the_shape_of_its_array() {
+        let (_ctx, queue) = crate::doctest();
+        let x = queue.array(&[[1.0_f32, -1.0], [2.0, 3.0]]).unwrap().reshape([2, 1]).unwrap();
+        let padded = queue.zeros::<u32, 1>(Shape::padded([3], [4])).unwrap();
+        for argument in [&x as &dyn BufferArg, &x.any()] {
+            assert_eq!(
+                (argument.shape(), argument.padded_shape(), argument.len()),
+                (vec![2, 1], vec![2, 1], 2)
+            );
+            let words = words_of(argument).expect("an array");
+            assert_eq!(queue.read(&words).wait().unwrap(), [1.0_f32, -1.0, 2.0, 3.0].map(f32::to_bits));
+        }
+        for argument in [&padded as &dyn BufferArg, &padded.any()] {
+            assert_eq!((argument.shape(), argument.padded_shape(), argument.len()), (vec![3], vec![4], 4));
+        }
     }
 }
