@@ -4,6 +4,7 @@
 use crate::count::Comparison;
 use crate::distribution::Distribution;
 use crate::histogram::Bins;
+use crate::inputs::Inputs;
 use crate::monoid::Associative;
 use crate::random::Philox;
 use crate::rearrange::{Integer, Outside};
@@ -28,8 +29,8 @@ use fencepost_core::{Candidates, CommandQueue, DeviceArray, Element, Over, Pendi
 /// parameter of type [`Over`], [`Candidates`] or [`Floats`] accepts all of them; a [`Prefix`] accepts whole arrays and
 /// first elements.
 ///
-/// Elements are `f32`, `i32` or `u32`. The crate documentation lists [costs, error bounds and
-/// sources](crate#costs-error-bounds-and-sources).
+/// Elements are `f32`, `i32` or `u32`; some verbs also take vectors or structs. The crate documentation lists [costs,
+/// error bounds and sources](crate#costs-error-bounds-and-sources).
 ///
 /// # Shape
 /// The result of a reduction has one element for a whole array or for first elements, and one element per segment for
@@ -812,11 +813,19 @@ pub trait Algorithms: sealed::Queue {
         select::unique(&VerbQueue::new(self.queue(), "unique")?, x.into(), out, count)
     }
 
-    /// Enqueues `out[i]` = the value of a WGSL expression of the element `x` and its place `i` in C order, a `u32`. The
-    /// expression can use the functions and types of WGSL, and no other names. A mistake in it is
+    /// Enqueues `out[i]` = the value of a WGSL expression of the inputs and of the place `i` in C order, a `u32`. With
+    /// one array, its element is `x`; [`Inputs`] names up to six arrays, and values that change without another kernel.
+    /// The expression can use the functions and types of WGSL, and no other names. A mistake in it is
     /// [`ErrorDetail::Kernel`](fencepost_core::ErrorDetail::Kernel), with its line. The value must have the element
     /// type of `out`, so a comparison needs `u32(..)` or `select(..)`. NaNs and infinities [differ between
     /// devices](crate#elementwise-and-expressions).
+    ///
+    /// Elements are `f32`, `i32`, `u32`, vectors, matrices of `f32` and lists of these, and structs of them. A struct
+    /// has the name and the members that it has in Rust, without those for padding. Values are numbers and vectors.
+    ///
+    /// # Shape
+    /// Each array repeats to the shape of `out`, as in NumPy: counted from the last axis, each of its axes has the
+    /// length of that of `out`, or length 1. First elements are those of an array with the shape of `out`.
     ///
     /// # Example
     /// ```
@@ -826,22 +835,46 @@ pub trait Algorithms: sealed::Queue {
     /// queue.map(&x, "x * 2.0 + f32(i)", &mut y)?;
     /// assert_eq!(queue.read(&y).wait()?, [2.0, 5.0, 8.0]);
     ///
+    /// let (bias, mut table) = (ctx.array(&[10.0_f32, 20.0])?.reshape([2, 1])?, ctx.zeros::<f32, 2>([2, 3])?);
+    /// queue.map(args![x = &x, bias = &bias, by = 0.5_f32], "x * by + bias", &mut table)?;
+    /// assert_eq!(queue.read(&table).wait()?, [10.5, 11.0, 11.5, 20.5, 21.0, 21.5]);
+    ///
     /// let error = queue.map(&x, "x * z", &mut y).unwrap_err();
     /// assert!(error.to_string().ends_with("  | x * z\n  |     ^"), "{error}");
     /// # Ok::<(), fencepost::Error>(())
     /// ```
     #[track_caller]
-    fn map<'a, T: Reducible, U: Reducible, const D: usize>(
+    fn map<'a, U: Element, const D: usize>(
         &self,
-        x: impl Into<Prefix<'a, T, D>>,
+        inputs: impl Into<Inputs<'a>>,
         expression: &str,
         out: &mut DeviceArray<U, D>,
     ) -> Result<()> {
-        map::map(&VerbQueue::new(self.queue(), "map")?, x.into(), expression, out)
+        let inputs: Inputs<'a> = inputs.into();
+        map::map(&VerbQueue::new(self.queue(), "map")?, &inputs, expression, out)
     }
 
-    /// Enqueues `out[i]` = the value of an expression of `x`, `y` and `i`, as [`map`](Self::map) does; `y` is
-    /// the element of the second array.
+    /// Enqueues a [`map`](Self::map) that writes to one of its inputs: `&mut x`, or the one array that a list of inputs
+    /// passes by `&mut`. The other arrays repeat to its shape.
+    ///
+    /// # Example
+    /// ```
+    /// use fencepost::prelude::*;
+    /// # let (ctx, queue) = fencepost::doctest();
+    /// let (mut x, v) = (ctx.array(&[[0.0_f32, 1.0], [2.0, 3.0]])?, ctx.array(&[[1.0_f32, -1.0]])?);
+    /// queue.map_in_place(&mut x, "2.0 * x")?;
+    /// queue.map_in_place(args![x = &mut x, v = &v, dt = 0.5_f32], "x + v * dt")?;
+    /// assert_eq!(queue.read(&x).wait()?, [[0.5, 1.5], [4.5, 5.5]]);
+    /// # Ok::<(), fencepost::Error>(())
+    /// ```
+    #[track_caller]
+    fn map_in_place<'a>(&self, inputs: impl Into<Inputs<'a>>, expression: &str) -> Result<()> {
+        let inputs: Inputs<'a> = inputs.into();
+        map::map_in_place(&VerbQueue::new(self.queue(), "map_in_place")?, &inputs, expression)
+    }
+
+    /// Enqueues `out[i]` = the value of an expression of `x`, `y` and `i`, as [`map`](Self::map) does with
+    /// `args![x = &x, y = &y]`. Of first elements of `x`, only their results are written.
     ///
     /// # Example
     /// ```
@@ -854,14 +887,14 @@ pub trait Algorithms: sealed::Queue {
     /// # Ok::<(), fencepost::Error>(())
     /// ```
     #[track_caller]
-    fn zip<'a, T: Reducible, V: Reducible, U: Reducible, const D: usize>(
+    fn zip<'a, T: Element, V: Element, U: Element, const D: usize, const E: usize, const F: usize>(
         &self,
         x: impl Into<Prefix<'a, T, D>>,
-        y: &DeviceArray<V, D>,
+        y: &'a DeviceArray<V, E>,
         expression: &str,
-        out: &mut DeviceArray<U, D>,
+        out: &mut DeviceArray<U, F>,
     ) -> Result<()> {
-        map::zip(&VerbQueue::new(self.queue(), "zip")?, x.into(), y, expression, out)
+        map::map(&VerbQueue::new(self.queue(), "zip")?, &Inputs::pair(x.into(), y), expression, out)
     }
 
     /// Enqueues `out[i] = start + i * step`, with the elements counted in C order. Integers wrap.

@@ -1,17 +1,13 @@
-//! Kernels that compute each element by a WGSL expression from user code.
+//! Checks of WGSL expressions from user code, and messages about them.
 
-use crate::verb_queue::VerbQueue;
-use crate::{counted, trusted};
-use fencepost_core::{DeviceArray, DynKernel, Error, ErrorDetail, Result, ShaderSource};
-use fencepost_kernels::{Error as KernelError, Excerpt, NESTING_ADVICE, PART_COUNT};
+use fencepost_core::{Error, ErrorDetail, Result};
+use fencepost_kernels::{Error as KernelError, Excerpt, NESTING_ADVICE};
 
 /// Label for messages about an expression, in place of a file name.
 pub(crate) const LABEL: &str = "expression";
-/// Entry point of the kernels.
-const ENTRY: &str = "map_elements";
 
-/// Prefix of the names of the arrays in the kernel's text. An expression must not use these names, because it would
-/// read elements that other invocations write.
+/// Prefix of names in the text of a kernel. An expression must not use these names, because it would read elements that
+/// other invocations write.
 pub(crate) const HIDDEN: &str = "fencepost_";
 
 /// Start of the compiler's message about text after an expression, where it expects the closing bracket.
@@ -21,10 +17,6 @@ const END: &str = "expected an operator or the end of the expression, found";
 
 /// End of the compiler's message about an incomplete expression, where it finds the closing bracket.
 const FOUND_END: &str = ", found \")\"";
-
-/// Other names in the kernel's text. An expression must not use them, because a later version may rename them.
-const OWN_NAMES: [&str; 8] =
-    ["WORKGROUP", "Params", "params", "element", ENTRY, "linear_id", PART_COUNT, "part_size"];
 
 /// Prefixes of the WGSL functions that exchange values between invocations.
 const OF_OTHERS: [&str; 2] = ["subgroup", "quad"];
@@ -61,68 +53,9 @@ const STATEMENTS: [&str; 25] = [
 /// Prefixes of the WGSL functions that compare neighbouring pixels (derivatives).
 const OF_PIXELS: [&str; 3] = ["dpdx", "dpdy", "fwidth"];
 
-/// An input array: its name in expressions, and the WGSL type of its elements.
-pub(crate) struct Input {
-    pub(crate) name: &'static str,
-    pub(crate) wgsl: String,
-}
-
-/// Compiles the kernel that computes the elements of an array of type `out` by an expression of elements of other
-/// arrays. If there is a count, it computes only the first elements.
-///
-/// The context returns the same kernel for the same text.
-pub(crate) fn compiled(
-    queue: &VerbQueue<'_>,
-    inputs: &[Input],
-    out: &str,
-    expression: &str,
-    count: Option<&DeviceArray<u32>>,
-) -> Result<DynKernel> {
-    check(expression, &OWN_NAMES, "x * 2.0")?;
-    let (before, after) = texts(inputs, out);
-    let first = before.lines().count() + 1;
-    let source = ShaderSource::text(LABEL, format!("{before}\n{expression}\n{after}"));
-    // The expression may contain any index or loop, so the kernel keeps all runtime checks.
-    let compiled =
-        trusted::kernel_from_source(queue, &counted::sized(source, count), ENTRY, &[], count.is_some());
-    compiled.map_err(|error| shown(error, expression, (LABEL, first), "an element of `out` is"))
-}
-
-/// Returns the kernel's text before and after the expression.
-fn texts(inputs: &[Input], out: &str) -> (String, String) {
-    let mut arrays = String::new();
-    for (at, Input { name, wgsl }) in inputs.iter().enumerate() {
-        arrays +=
-            &format!("@group(0) @binding({}) var<storage, read> {HIDDEN}{name}: array<{wgsl}>;\n", at + 1);
-    }
-    let list = |of: fn(&Input) -> String| inputs.iter().map(of).collect::<Vec<_>>().join(", ");
-    let parameters = list(|i| format!("{}: {}", i.name, i.wgsl));
-    let elements = list(|i| format!("{HIDDEN}{}[i]", i.name));
-    let before = format!(
-        "//#use linear
-override WORKGROUP: u32 = 256;
-struct Params {{ n: u32 }}
-@group(0) @binding(0) var<uniform> params: Params;
-{arrays}@group(0) @binding({}) var<storage, read_write> {HIDDEN}out: array<{out}>;
-fn element({parameters}, i: u32) -> {out} {{ return (",
-        inputs.len() + 1
-    );
-    let after = format!(
-        "); }}
-@compute @workgroup_size(WORKGROUP)
-fn {ENTRY}(@builtin(global_invocation_id) gid: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>) {{
-    let i = linear_id(gid, groups, WORKGROUP);
-    if i >= params.n {{ return; }}
-    {HIDDEN}out[i] = element({elements}, i);
-}}
-"
-    );
-    (before, after)
-}
-
-/// Refuses a text that is not a single expression, or that uses one of the kernel's own names. The error for an empty
-/// text shows an example.
-pub(crate) fn check(expression: &str, own_names: &[&str], example: &str) -> Result<()> {
+/// Refuses a text that is not a single expression, or that uses one of the kernel's own names. `known` lists the names
+/// that the program gives to values. The error for an empty text shows an example.
+pub(crate) fn check(expression: &str, own_names: &[&str], known: &[&str], example: &str) -> Result<()> {
     if expression.trim().is_empty() {
         let message = format!("the expression is empty: write one of WGSL, such as `{example}`");
         return Err(mistake(expression, 0, message));
@@ -155,14 +88,15 @@ pub(crate) fn check(expression: &str, own_names: &[&str], example: &str) -> Resu
     if let Some(at) = expression.find(HIDDEN) {
         return Err(mistake(expression, at, format!("names that begin with `{HIDDEN}` are reserved")));
     }
-    let of_others = |name: &str| OF_OTHERS.iter().any(|begin| name.starts_with(begin));
-    if let Some((at, name)) = names(expression).find(|(_, name)| of_others(name)) {
+    let begins = |name: &str, list: &[&str]| {
+        !known.contains(&name) && list.iter().any(|begin| name.starts_with(begin))
+    };
+    if let Some((at, name)) = names(expression).find(|(_, name)| begins(name, &OF_OTHERS)) {
         let message =
             format!("`{name}` takes values of other elements: an expression has the elements of one place");
         return Err(marked(expression, at, name.len(), message));
     }
-    let of_pixels = |name: &str| OF_PIXELS.iter().any(|begin| name.starts_with(begin));
-    if let Some((at, name)) = names(expression).find(|(_, name)| of_pixels(name)) {
+    if let Some((at, name)) = names(expression).find(|(_, name)| begins(name, &OF_PIXELS)) {
         let message =
             format!("`{name}` compares pixels of a picture: compute with the elements of one place");
         return Err(marked(expression, at, name.len(), message));
@@ -283,8 +217,10 @@ fn of_expression(message: &str, result: &str) -> String {
 pub(crate) mod tests {
     use super::*;
 
+    const OWN_NAMES: [&str; 2] = ["params", "WORKGROUP"];
+
     fn refused(expression: &str) -> String {
-        check(expression, &OWN_NAMES, "x").unwrap_err().to_string()
+        check(expression, &OWN_NAMES, &[], "x").unwrap_err().to_string()
     }
 
     /// Returns the names that the text of a kernel declares.
@@ -302,30 +238,27 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn an_expression_sees_no_name_of_the_kernel() {
-        let (before, after) = texts(&[Input { name: "x", wgsl: "f32".into() }], "f32");
-        let text = ShaderSource::text(LABEL, format!("{before}\nx\n{after}")).of_part().whole_text().unwrap();
-        let found = declared(&text);
-        assert!(OWN_NAMES.iter().all(|name| found.contains(name)), "{found:?}\n{text}");
-        for name in found {
-            let said = refused(&format!("x + {name}"));
-            assert!(said.starts_with("expression:1:5: "), "{said}");
-        }
-        let said = refused("x *\n  f32(params.n)");
+    fn a_name_of_the_kernel_is_refused_and_one_that_contains_it_is_not() {
         let expected = "expression:2:7: no definition in scope for identifier: `params`\n  |   f32(params.n)\n  |       ^^^^^^";
-        assert_eq!(said, expected);
+        assert_eq!(refused("x *\n  f32(params.n)"), expected);
+        assert!(
+            check("elements + my_params + part_counts + WORKGROUPS + 1element", &OWN_NAMES, &[], "x").is_ok()
+        );
+        assert!(check("x.params + x . params", &OWN_NAMES, &[], "x").is_ok());
     }
 
     #[test]
-    fn a_name_that_contains_one_of_the_kernel_is_no_name_of_it() {
-        assert!(check("elements + my_params + part_counts + WORKGROUPS + 1element", &OWN_NAMES, "x").is_ok());
-        assert!(check("x.params + x . params", &OWN_NAMES, "x").is_ok());
+    fn a_value_may_have_a_name_that_begins_like_a_function_of_other_elements() {
+        for text in ["quadratic * x", "x + fwidth_of_line"] {
+            assert!(check(text, &OWN_NAMES, &["x"], "x").is_err(), "{text}");
+            assert!(check(text, &OWN_NAMES, &["quadratic", "fwidth_of_line"], "x").is_ok());
+        }
     }
 
     #[test]
     fn a_text_that_is_more_than_an_expression_is_refused_at_its_place() {
         let whole = "select(x, -x, (x < 0.0)) + array<f32, 2>(1.0, 2.0)[i % 2u]\n * 3.0";
-        assert!(check(whole, &OWN_NAMES, "x").is_ok());
+        assert!(check(whole, &OWN_NAMES, &[], "x").is_ok());
         for (text, place) in [
             ("", "expression:1:1"),
             (" \n ", "expression:1:1"),

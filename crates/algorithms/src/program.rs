@@ -105,7 +105,7 @@ pub(crate) fn compiled<U: Element>(
     overrides: &[(&str, f64)],
     count: Option<&DeviceArray<u32>>,
 ) -> Result<DynKernel> {
-    expression::check(expression, &OWN_NAMES, "a + b")?;
+    expression::check(expression, &OWN_NAMES, &[], "a + b")?;
     let source = counted::sized(source::<U>(stem, expression, swapped)?, count);
     // The expression may contain any index, so the kernel keeps all runtime checks.
     let compiled = trusted::program_kernel(queue, &source, stem, overrides);

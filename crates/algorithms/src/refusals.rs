@@ -8,7 +8,7 @@ use crate::verb_queue::{VerbQueue, argument_of, subject};
 use fencepost_core::{DeviceArray, Error, ErrorDetail, IntoArg, Result};
 
 /// An array of the caller, with the name of the verb's argument.
-pub(crate) type Named<'a> = (&'static str, &'a DeviceArray<u32>);
+pub(crate) type Named<'a> = (&'a str, &'a DeviceArray<u32>);
 
 /// Returns the error that a later launch that reads or writes the caller's arrays would give, but enqueues nothing. The
 /// error names the verb and its arguments.

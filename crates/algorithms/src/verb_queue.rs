@@ -80,9 +80,21 @@ impl<'a> VerbQueue<'a> {
         expected: impl Into<Vec<usize>>,
         remedy: &'static str,
     ) -> Error {
+        self.wrong_shape_of(argument, array.label(), array.shape().into(), expected, remedy)
+    }
+
+    /// Returns the error of [`wrong_shape`](Self::wrong_shape) for an array with this label and shape.
+    pub(crate) fn wrong_shape_of(
+        &self,
+        argument: &str,
+        label: &str,
+        found: Vec<usize>,
+        expected: impl Into<Vec<usize>>,
+        remedy: &'static str,
+    ) -> Error {
         let argument = argument_of(self.verb, argument);
-        let object = format!("{}, argument `{argument}`: array `{}`", subject(self.verb), array.label());
-        ErrorDetail::Shape { object, found: array.shape().into(), expected: expected.into(), remedy }.into()
+        let object = format!("{}, argument `{argument}`: array `{label}`", subject(self.verb));
+        ErrorDetail::Shape { object, found, expected: expected.into(), remedy }.into()
     }
 
     /// Returns a launch error with the names of the verb's arguments.

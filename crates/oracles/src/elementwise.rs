@@ -90,3 +90,33 @@ pub fn map<T: Copy, U>(x: &[T], value: impl Fn(T, u32) -> U) -> Vec<U> {
 pub fn zip<T: Copy, V: Copy, U>(x: &[T], y: &[V], value: impl Fn(T, V, u32) -> U) -> Vec<U> {
     (0..).zip(x.iter().zip(y)).map(|(i, (&x, &y))| value(x, y, i)).collect()
 }
+
+/// Returns the elements of an array after NumPy's rules have repeated them to another shape, or `None` if they cannot be
+/// repeated to it: the array gets axes of length 1 before its own, and an axis of length 1 then gets any length.
+///
+/// # Example
+/// ```
+/// use fencepost_oracles as host;
+/// assert_eq!(host::repeated(&[1, 2], &[2], &[2, 2]), Some(vec![1, 2, 1, 2]));
+/// assert_eq!(host::repeated(&[1, 2], &[2, 1], &[2, 2]), Some(vec![1, 1, 2, 2]));
+/// assert_eq!(host::repeated(&[1, 2], &[2], &[2, 3]), None);
+/// ```
+pub fn repeated<T: Copy>(x: &[T], shape: &[usize], results: &[usize]) -> Option<Vec<T>> {
+    let added = results.len().checked_sub(shape.len())?;
+    let shape = [&vec![1; added][..], shape].concat();
+    if shape.iter().zip(results).any(|(&len, &wanted)| len != wanted && len != 1) {
+        return None;
+    }
+    let element = |mut rest: usize| {
+        let mut place = 0;
+        let mut step = 1;
+        for (&len, &wanted) in shape.iter().zip(results).rev() {
+            let index = rest % wanted;
+            rest /= wanted;
+            place += if len == 1 { 0 } else { index * step };
+            step *= len;
+        }
+        x[place]
+    };
+    Some((0..results.iter().product::<usize>()).map(element).collect())
+}
