@@ -11,6 +11,7 @@ mod histogram;
 mod inner_product;
 mod launches;
 mod map;
+mod map_inputs;
 mod memory;
 mod monoid;
 #[cfg(feature = "validation")]
@@ -72,6 +73,7 @@ pub fn cases() -> Vec<Case> {
         elementwise::cases(),
         exact_sums::cases(),
         map::cases(),
+        map_inputs::cases(),
         memory::cases(),
         monoid::cases(),
         verb_names::cases(),

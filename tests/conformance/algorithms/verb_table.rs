@@ -3,7 +3,7 @@
 //! `cargo xtask lint` compares the names with the methods of the traits, so a new verb without an entry fails.
 
 use fencepost::algorithms::prelude::*;
-use fencepost::{CommandQueue, Context, DeviceArray, Element, Result};
+use fencepost::{CommandQueue, Context, DeviceArray, Element, Result, args};
 
 /// Arrays of a call: those that a verb reads, and those that it writes.
 pub(crate) struct Arrays {
@@ -305,6 +305,16 @@ pub(crate) fn table() -> Vec<Verb> {
         verb("where_", |q, a| q.where_(&a.x, &a.y, &a.sorted, &mut a.out)),
         verb("map", |q, a| q.map(&a.y, "x ^ i", &mut a.out)),
         verb("zip", |q, a| q.zip(&a.x, &a.numbers, "f32(x) + y", &mut a.floats())),
+        verb("map repeated", |q, a| {
+            let row = a.offsets.slice(0..a.rows())?.reshape([a.rows(), 1])?;
+            let x = a.as_rows(&a.y)?;
+            let inputs = args![x = &x, row = &row, one = &a.count, by = 3_u32];
+            q.map(inputs, "(x * by + one) ^ row", &mut a.as_rows(&a.out)?)
+        }),
+        verb("map_in_place", |q, a| {
+            q.map_in_place(args![x = &mut a.out, y = &a.y, by = 5_u32], "x * by + y")
+        })
+        .after(|q, a| q.copy(&a.x, &mut a.out)),
         verb("scan", |q, a| q.scan(&a.y, &mut a.out, Scan::inclusive(Operation::Sum))),
         verb("scan_and_total", |q, a| {
             q.scan_and_total(&a.x, &mut a.out, &mut a.one, Scan::exclusive(Operation::Sum).from(7))

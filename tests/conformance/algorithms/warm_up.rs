@@ -13,6 +13,7 @@ pub fn cases() -> Vec<Case> {
         case("q01_the_first_call_of_a_verb_returns_before_its_kernel_is_compiled", first_call)
             .on_devices(NOTHING_COMPILES),
         case("q01_a_capture_compiles_the_kernels_of_its_verbs", captured).on_devices(NOTHING_COMPILES),
+        case("a07_other_values_and_shapes_need_no_other_kernel", same_kernel).on_devices(NOTHING_COMPILES),
     ]
 }
 
@@ -155,5 +156,27 @@ fn captured(s: &Subject) {
         let (graph, ()) = queue.capture(|c| c.map(&x, "9u * x", &mut out)).unwrap();
         queue.replay(&graph).unwrap();
         assert_eq!(queue.read(&out).wait().unwrap(), [27; 5000]);
+    });
+}
+
+fn same_kernel(s: &Subject) {
+    let (ctx, queue) = s.with_queue("maps");
+    let map = |rows: usize, columns: usize, by: u32, offset: [f32; 2]| {
+        let x = queue.full([rows, columns], 2_u32).unwrap();
+        let row = queue.full([rows, 1], 5_u32).unwrap();
+        let mut out = queue.zeros::<u32, 2>([rows, columns]).unwrap();
+        let inputs = args![x = &x, row = &row, by = by, offset = offset];
+        queue.map(inputs, "x * by + row + u32(offset.y)", &mut out).unwrap();
+        queue.map_in_place(args![out_before = &mut out, by = by], "out_before + by").unwrap();
+        // A wait for the elements does not compile, so it would not end without the kernel.
+        let elements = queue.read(&out).wait_timeout(Duration::from_secs(20)).unwrap();
+        let expected = 3 * by + 5 + offset[1] as u32;
+        assert_eq!(elements.expect("the kernel is compiled"), vec![expected; rows * columns]);
+    };
+    map(3, 4, 7, [0.0, 1.0]);
+    without_compilers(&ctx, || {
+        map(3, 4, 9, [0.5, 2.0]);
+        map(1000, 7, 0, [0.0, 0.0]);
+        map(2, 3000, 1, [8.0, 16.0]);
     });
 }
