@@ -176,7 +176,7 @@ pub(crate) fn along<T: Reducible>(
     };
     // A launch without results is only checked, and refuses what the last launch would refuse.
     first(0, out)?;
-    let mut partials = queue.empty([view.outer * shares.count * view.inner])?;
+    let mut partials = queue.scratch(view.outer * shares.count * view.inner)?;
     first(view.outer, &mut partials)?;
     let rest = View { n: shares.count, ..view };
     last.launch(queue, rest, Shares::one(shares.count), [&partials; 2], out)

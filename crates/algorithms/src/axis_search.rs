@@ -51,7 +51,7 @@ pub(crate) fn search<T: Reducible, const D: usize, const E: usize>(
     let last = kernel(true)?;
     // A launch without results is only checked, and refuses what the last launch would refuse.
     search.launch(queue, &elements, 0, shares, &x, &mut out)?;
-    let mut places = queue.empty([view.outer * shares.count * view.inner])?;
+    let mut places = queue.scratch(view.outer * shares.count * view.inner)?;
     search.launch(queue, &elements, view.outer, shares, &x, &mut places)?;
     search.launch(queue, &last, view.outer, Shares::one(shares.count), &places, &mut out)
 }

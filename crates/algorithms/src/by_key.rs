@@ -39,7 +39,7 @@ pub(crate) fn scan_by_key<K: Reducible, T: Reducible, O: Associative<T>, const D
         return Ok(());
     }
     let results = Results::Scan { exclusive: scan.exclusive, reversed: scan.reversed, heads: None };
-    let mut state = queue.empty([1])?;
+    let mut state = queue.scratch(1)?;
     let verb = RunsVerb { queue, keys, x, out, count, rows: None, results, result: &mut state };
     scan.operation.with_operator(scan.initial(), verb)
 }

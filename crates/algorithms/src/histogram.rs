@@ -209,7 +209,11 @@ impl Binning {
     #[track_caller]
     pub(crate) fn edges(&self, queue: &VerbQueue<'_>, x: &DeviceArray<u32>) -> Result<DeviceArray<u32>> {
         match &self.keys {
-            Some(keys) => queue.array(keys),
+            Some(keys) => {
+                let mut edges = queue.scratch(keys.len())?;
+                queue.upload(keys, &mut edges)?;
+                Ok(edges)
+            }
             None => Ok(x.clone()),
         }
     }

@@ -5,8 +5,9 @@
 //! elements along an axis, segments, or the first elements.
 //!
 //! A verb enqueues its launches and returns. It never waits; its scratch memory comes from the memory pool, and the
-//! result stays on the device. If an argument is refused, nothing is enqueued. All verbs work in captures. In the body
-//! of a condition or a loop of a graph, verbs that need scratch memory are refused; the tables below list that memory.
+//! result stays on the device. If an argument is refused, nothing is enqueued. All verbs work in captures, even in the
+//! bodies of conditions and loops, except those that return a value to the host. A graph owns the scratch memory of its
+//! verbs; the tables below list that memory.
 //!
 //! Where runtime checks of indices and loops are proven redundant, the kernels of the verbs are compiled without them.
 //! With `FENCEPOST_CHECKED=1` they keep all checks.

@@ -89,7 +89,7 @@ pub(crate) fn along<U: Element>(
     }
     // A launch without results is only checked, and refuses what the last launch would refuse.
     kernel.launch(queue, View { outer: 0, ..view }, shares, x, out)?;
-    let mut partials = queue.empty([view.outer * shares.count * view.inner])?;
+    let mut partials = queue.scratch(view.outer * shares.count * view.inner)?;
     kernel.launch(queue, view, shares, x, &mut partials)?;
     kernel.launch(queue, View { n: shares.count, ..view }, Shares::one(shares.count), &partials, out)
 }

@@ -45,7 +45,7 @@ pub(crate) fn enqueue<P: Passes>(
     }
     // A launch without shares is only checked, and refuses what the last launch would refuse.
     passes.first(queue, Shares { count: 0, ..shares }, out)?;
-    let mut partials = queue.empty([shares.count])?;
+    let mut partials = queue.scratch(shares.count)?;
     passes.first(queue, shares, &mut partials)?;
     passes.last(queue, Shares::one(shares.count), &partials, out)
 }

@@ -95,7 +95,7 @@ impl Columns {
 fn or_empty(queue: &VerbQueue<'_>, array: Option<DeviceArray<u32>>, n: usize) -> Result<DeviceArray<u32>> {
     match array {
         Some(array) => Ok(array),
-        None => queue.empty([n]),
+        None => queue.scratch(n),
     }
 }
 
@@ -303,7 +303,7 @@ impl<'a> Passes<'a> {
             count: SizedKernel::compiled(queue, &tuned(queue, &[]), count)?,
             sums: CountSums::new(queue, DIGITS * shares.count)?,
             scatter: SizedKernel::compiled(queue, &tuned(queue, &per), count)?,
-            counts: queue.empty([DIGITS * shares.count])?,
+            counts: queue.scratch(DIGITS * shares.count)?,
             scratch,
         })
     }

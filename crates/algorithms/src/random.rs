@@ -89,7 +89,7 @@ pub(crate) fn random_permutation(
     check(queue, &[], &[("out", out)])?;
     let n = out.len();
     let order = Sort::ascending().order::<u32>(Payload::Values)?;
-    let keys = queue.empty::<u32, 1>([n])?;
+    let keys = queue.scratch::<u32>(n)?;
     let pairs = || Arrays { keys: Some(keys.clone()), values: Some(out.clone()) };
     let sorts = [
         PreparedSort::new(queue, &order, n, None, None, pairs())?,

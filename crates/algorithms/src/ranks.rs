@@ -37,7 +37,7 @@ impl RankSearch {
     ) -> Result<Self> {
         let count = SizedKernel::compiled(queue, &tuned(queue, &[]), first)?;
         let digit = trusted::kernel::<RankDigitArgs>(queue)?;
-        let table = queue.empty([TABLE])?;
+        let table = queue.scratch(TABLE)?;
         Ok(Self { count, digit, table, flips, shares: Shares::of(elements), first: first.cloned() })
     }
 

@@ -28,12 +28,12 @@ impl<'a, T: Element> Rows<'a, T> {
         out: &'a DeviceArray<T>,
     ) -> Result<Self> {
         compiled::<u32>(queue, "iota", &WIDE)?;
-        let offsets = queue.empty([view.outer * view.inner + 1])?;
+        let offsets = queue.scratch(view.outer * view.inner + 1)?;
         let given = [x, out];
         if view.inner == 1 {
             return Ok(Self { view, given, x: x.clone(), offsets, out: out.clone() });
         }
-        Ok(Self { view, given, x: queue.empty([x.len()])?, offsets, out: queue.empty([x.len()])? })
+        Ok(Self { view, given, x: queue.scratch(x.len())?, offsets, out: queue.scratch(x.len())? })
     }
 
     /// Enqueues the offsets, and the copy of `x` to rows.

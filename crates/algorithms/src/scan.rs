@@ -167,7 +167,7 @@ fn of_segments<T: Element, O: Associative<T>>(
     }
     let heads = Heads::new(queue, offsets, x.len())?;
     let keys = heads.bits.clone();
-    let mut state = queue.empty([1])?;
+    let mut state = queue.scratch(1)?;
     let results = Results::Scan { exclusive: scan.exclusive, reversed: scan.reversed, heads: Some(heads) };
     let x = x.clone();
     let out = out.clone();
@@ -236,17 +236,17 @@ impl<T: Element, O: Associative<T>> OfOperator<T> for ScanVerb<'_, T, O> {
         let last = tiles.kernel(arrays.out.is_none(), scan.exclusive, shares.count > 1, self.count)?;
         let mut total = match &self.total {
             Some(total) => of_kernel(total),
-            None => queue.empty([1])?,
+            None => queue.scratch(1)?,
         };
-        let carries = queue.empty([shares.count])?;
+        let carries = queue.scratch(shares.count)?;
         if shares.count == 1 {
             return launch(queue, &last, shares, &mut arrays, &carries, &mut total, operator);
         }
         let combined = scan.operation.shares_kernel(queue, self.count, scan.reversed)?;
         let spine = tiles.kernel(false, true, false, None)?;
-        let mut partials = queue.empty([shares.count])?;
-        let unused = queue.empty([1])?;
-        let mut all = queue.empty([1])?;
+        let mut partials = queue.scratch(shares.count)?;
+        let unused = queue.scratch(1)?;
+        let mut all = queue.scratch(1)?;
         scan.operation.combine_shares(queue, &combined, shares, self.x, &mut partials)?;
         let mut sums = Arrays { x: of_kernel(&partials), out: Some(carries.clone()), count: None };
         let of_shares = Shares::one(shares.count);
@@ -333,7 +333,7 @@ impl CountSums {
         let workgroup = if counts <= 1024 { 64.0 } else { 256.0 };
         let overrides = [("EXCLUSIVE", 1.0), ("WORKGROUP", workgroup)];
         let kernel = compiled::<u32>(queue, "scan_in_place", &tuned(queue, &overrides))?;
-        Ok(Self { kernel, carries: queue.empty([1])?, total: queue.empty([1])? })
+        Ok(Self { kernel, carries: queue.scratch(1)?, total: queue.scratch(1)? })
     }
 
     #[track_caller]

@@ -18,7 +18,7 @@ impl Heads {
     #[track_caller]
     pub(crate) fn new(queue: &VerbQueue<'_>, offsets: &DeviceArray<u32>, elements: usize) -> Result<Self> {
         let kernel = trusted::kernel_with::<HeadsArgs<'_>>(queue, &WIDE)?;
-        let bits = queue.empty([elements.div_ceil(u32::BITS as usize)])?;
+        let bits = queue.scratch(elements.div_ceil(u32::BITS as usize))?;
         Ok(Self { kernel, offsets: offsets.clone(), bits })
     }
 

@@ -104,7 +104,7 @@ impl<T: Element, R: Element> Lists<T, R> {
         // An allocation may enqueue a wait for the memory, so it comes after the checks.
         Ok(match bounds {
             Bounds::Offsets(_) => Self { x, offsets: given, length: None, out },
-            Bounds::First(_) => Self { x, offsets: queue.empty([2])?, length: Some(given), out },
+            Bounds::First(_) => Self { x, offsets: queue.scratch(2)?, length: Some(given), out },
         })
     }
 
@@ -127,7 +127,7 @@ impl<T: Element, R: Element> Lists<T, R> {
         if out.is_empty() || self.x.is_empty() {
             return if out.is_empty() { Ok(()) } else { queue.fill(&mut out, none) };
         }
-        let mut state = queue.empty([1])?;
+        let mut state = queue.scratch(1)?;
         let launches = Launches::prepared(queue, verb, self.x.len(), &mut state)?;
         if let Some(length) = &self.length {
             queue.fill(&mut self.offsets.slice(0..1)?, 0)?;

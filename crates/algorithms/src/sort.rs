@@ -226,10 +226,10 @@ fn of_segments<T: Reducible>(
     let digits = u32::BITS - (offsets.len() as u32).leading_zeros();
     let by_segment = Sort::ascending().bits(0..digits.max(1)).order::<u32>(Payload::Values)?;
     // Not in a closure, because then the memory would name the closure as its caller.
-    let segments = queue.empty::<u32, 1>([n])?;
-    let places = queue.empty::<u32, 1>([n])?;
-    let keys = queue.empty::<u32, 1>([n])?;
-    let sorted = queue.empty::<u32, 1>([n])?;
+    let segments = queue.scratch::<u32>(n)?;
+    let places = queue.scratch::<u32>(n)?;
+    let keys = queue.scratch::<u32>(n)?;
+    let sorted = queue.scratch::<u32>(n)?;
     let pairs = |keys: &DeviceArray<u32>, values: &DeviceArray<u32>| Arrays {
         keys: Some(keys.clone()),
         values: Some(values.clone()),

@@ -88,7 +88,7 @@ impl<K> Launches<K> {
         let fold = verb.kernel(queue, Stage::Fold)?;
         let write = verb.kernel(queue, Stage::Write)?;
         verb.launch(queue, &write, none, None, result)?;
-        let states = queue.empty([V::WORDS * shares.count])?;
+        let states = queue.scratch(V::WORDS * shares.count)?;
         Ok(Self::Shared { fold, write, states, shares })
     }
 

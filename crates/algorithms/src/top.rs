@@ -95,10 +95,10 @@ fn ranked<T: Reducible>(
     let n = x.len();
     let x = bits(x)?;
     let mut search = RankSearch::new(queue, n, count, flips::<T>(true))?;
-    let values: DeviceArray<u32> = queue.empty([k])?;
-    let places: DeviceArray<u32> = queue.empty([k])?;
-    let mut found = queue.empty([1])?;
-    let mut last = queue.empty([2])?;
+    let values: DeviceArray<u32> = queue.scratch(k)?;
+    let places: DeviceArray<u32> = queue.scratch(k)?;
+    let mut found = queue.scratch(1)?;
+    let mut last = queue.scratch(2)?;
     let taken = search.taken(&x, &values, &places);
     let launches = Launches::prepared(queue, &taken, n, &mut last)?;
     let unsorted = Arrays { keys: Some(values), values: Some(places) };
@@ -124,8 +124,8 @@ fn part<T: Reducible>(
     if out.list().iter().all(|out| out.is_empty()) {
         return Ok(());
     }
-    let keys = if out.keys.is_some() { Some(queue.empty([n])?) } else { None };
-    let values = if out.values.is_some() { Some(queue.empty([n])?) } else { None };
+    let keys = if out.keys.is_some() { Some(queue.scratch(n)?) } else { None };
+    let values = if out.values.is_some() { Some(queue.scratch(n)?) } else { None };
     let sorted = Arrays { keys, values };
     let input = Arrays { keys: Some(x), values: None };
     radix::enqueue(queue, &order, n, Some(input), sorted.clone())?;

@@ -1,6 +1,6 @@
 //! A queue with the name of the verb that was called on it.
 
-use fencepost_core::trusted_kernel::{TakenRoom, take_room};
+use fencepost_core::trusted_kernel::{TakenRoom, scratch, take_room};
 use fencepost_core::{
     CommandQueue, DeviceArray, DynKernel, Element, Error, ErrorDetail, Grid, Kernel, KernelArgs, NamedArg,
     Result, SameKernel,
@@ -28,6 +28,13 @@ impl<'a> VerbQueue<'a> {
     #[track_caller]
     pub(crate) fn new(queue: &'a CommandQueue, verb: &'static str) -> Result<Self> {
         Ok(Self { queue, verb, _room: take_room(queue)? })
+    }
+
+    /// Returns scratch memory of the verb: an array with unspecified elements. In a capture, even in the body of a
+    /// condition or a loop, it belongs to the graph.
+    #[track_caller]
+    pub(crate) fn scratch<T: Element>(&self, len: usize) -> Result<DeviceArray<T>> {
+        scratch(self.queue, len)
     }
 
     /// Enqueues a launch. Errors name the verb's arguments.

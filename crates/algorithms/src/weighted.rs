@@ -3,6 +3,7 @@
 use crate::counted::SizedKernel;
 use crate::elementwise::{bits, same_shape};
 use crate::histogram::{Binning, Bins};
+use crate::inputs::Inputs;
 use crate::map;
 use crate::order::flips;
 use crate::passes::checked_count;
@@ -55,11 +56,11 @@ pub(crate) fn histogram_fixed<T: Reducible, const D: usize>(
     }
     let results = bits(sums)?;
     let add = Weighted::checked(queue, x, weights, bins, &results)?;
-    let mut whole = queue.empty::<u32, 1>([results.len()])?;
+    let mut whole = queue.scratch::<u32>(results.len())?;
     add.enqueue(queue, Some(fraction_bits), &mut whole)?;
     // A multiplication by a power of two is exact.
     let number = format!("f32(x) * {:e}", 2_f32.powi(-(fraction_bits as i32)));
-    map::map(queue, (&whole.cast_bits::<i32>()).into(), &number, &sums.reshape([sums.len()])?)
+    map::map(queue, &Inputs::from(&whole.cast_bits::<i32>()), &number, &sums.reshape([sums.len()])?)
 }
 
 /// A checked histogram with weights.
@@ -142,7 +143,7 @@ impl Weighted {
         }
         let kernel = SizedKernel::compiled(queue, &tuned(queue, &[]), self.first.as_ref())?;
         let rounding = trusted::kernel_with::<RoundExactArgs>(queue, &WIDE)?;
-        let mut words = queue.empty::<u32, 1>([WORDS_OF_BIN * sums.len()])?;
+        let mut words = queue.scratch::<u32>(WORDS_OF_BIN * sums.len())?;
         // Before anything is enqueued, refuse words that are too many for the launch. It reads no edges yet.
         self.add_exact(queue, &kernel, 0, &self.x, &mut words)?;
         let edges = self.binning.edges(queue, &self.x)?;

@@ -239,7 +239,7 @@ pub struct GraphStatistics {
     /// as one dispatch or copy, even if a device splits it.
     pub barriers: usize,
     /// Bytes of device memory that the graph owns: the arrays made during its capture, including those that an edit has
-    /// replaced, and the table of its conditions and loops.
+    /// replaced, the scratch memory of verbs, and the table of its conditions and loops.
     pub owned_bytes: u64,
     /// Bytes that the graph keeps for its uploads.
     pub constant_bytes: u64,

@@ -1,16 +1,18 @@
-//! Kernels of the verbs of `fencepost-algorithms`: messages name the verb, and the device may compile them without the
-//! runtime checks that were proven redundant. Any version of the crate may change or remove the functions.
+//! Kernels and scratch memory of the verbs of `fencepost-algorithms`: messages name the verb, and the device may compile
+//! its kernels without the runtime checks that were proven redundant. Any version of the crate may change or remove the
+//! functions.
 #![allow(unsafe_code, reason = "the caller proves what the device does not check")]
 
 use crate::api::context::kernels::{Job, compiled, dynamic, job};
 use crate::api::kernel::{DynKernel, Kernel};
 use crate::api::queue::CommandQueue;
-use crate::error::Result;
+use crate::arrays::device_array::DeviceArray;
+use crate::error::{CommandKind, Result};
 pub use crate::scheduler::enqueue::TakenRoom;
 #[cfg(feature = "validation")]
 pub use edits::with_edited_kernels;
 pub use fencepost_kernels::Trust;
-use fencepost_kernels::{KernelArgs, ShaderSource};
+use fencepost_kernels::{Element, KernelArgs, ShaderSource};
 
 /// Compiles a kernel of a verb as [`Context::kernel_with`](crate::Context::kernel_with) does, but on a thread of the
 /// context. The call only checks the kernel; a queue with launches waits for the pipeline, and fails if the compilation
@@ -90,6 +92,18 @@ pub fn take_room(queue: &CommandQueue) -> Result<Option<TakenRoom>> {
         Ok(slot) => queue.owner().engine().take_room(slot).map(Some),
         Err(_) => Ok(None), // the verb returns the error
     }
+}
+
+/// Returns scratch memory of a verb: an array with unspecified elements, for use in the order of the queue. In a capture,
+/// it belongs to the graph, even in the body of a condition or a loop. There, all executions of the body use it, one
+/// after the other.
+///
+/// # Errors
+/// Returns [`ErrorDetail::TooLarge`](crate::ErrorDetail::TooLarge), [`ErrorDetail::OutOfMemory`](crate::ErrorDetail::OutOfMemory)
+/// or the queue's own error.
+#[track_caller]
+pub fn scratch<T: Element>(queue: &CommandQueue, len: usize) -> Result<DeviceArray<T>> {
+    queue.array_ops(CommandKind::Fill)?.memory([len].into())
 }
 
 /// Returns the job for a kernel of a verb. Only in a capture does the verb wait for the compilation, so that replays

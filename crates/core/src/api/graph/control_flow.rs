@@ -88,10 +88,11 @@ impl CommandQueue {
     /// device decides; the host does not wait. In a capture, each replay decides anew.
     ///
     /// `body` captures on the queue that it receives, in the same way as the function of
-    /// [`capture`](CommandQueue::capture). It may contain launches, copies, fills, uploads, forks that it joins, other
-    /// conditions and loops, and replays of graphs. It makes no arrays, reads nothing to the host and has no host
-    /// callbacks. While `body` runs, the captured queues around it take no commands. Commands on an ordinary queue that
-    /// `body` uses are not captured: they execute in any case.
+    /// [`capture`](CommandQueue::capture). It may contain launches, verbs of the algorithms, copies, fills, uploads,
+    /// forks that it joins, other conditions and loops, and replays of graphs. It makes no arrays, reads nothing to the
+    /// host and has no host callbacks. The scratch memory of its verbs is allocated once and belongs to the graph: each
+    /// execution of the body uses it again. While `body` runs, the captured queues around it take no commands. Commands
+    /// on an ordinary queue that `body` uses are not captured: they execute in any case.
     ///
     /// For ordering, a body counts as writing all the bytes that its commands write, even if it does not execute.
     ///

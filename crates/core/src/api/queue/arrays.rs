@@ -143,8 +143,7 @@ impl ArrayOps<'_> {
 }
 
 /// Remedy for a new array in a body.
-const NO_NEW_ARRAY: &str = "a body makes no arrays: before the condition or the loop, make the array, or call the verb that \
-                            takes scratch memory";
+const NO_NEW_ARRAY: &str = "a body makes no arrays: make the array before the condition or the loop";
 
 impl ArrayOps<'_> {
     /// Returns an array with unspecified elements.
@@ -158,7 +157,8 @@ impl ArrayOps<'_> {
         self.memory(shape)
     }
 
-    /// Returns an array as [`empty`](Self::empty) does, for temporary memory of one command. Works in a body too.
+    /// Returns an array as [`empty`](Self::empty) does, for temporary memory of one command or of a verb. In a body, the
+    /// memory belongs to the graph, and all executions of the body use it.
     pub(crate) fn memory<T: Element, const D: usize>(&self, shape: Shape<D>) -> Result<DeviceArray<T, D>> {
         let Shape { shape, padded } = shape;
         let label: Arc<str> = format!("{} {:?}, line {}", T::DTYPE, shape, self.by.at.line()).into();
