@@ -3,6 +3,7 @@
 mod axis;
 mod axis_kinds;
 mod axis_search;
+mod bodies;
 mod by_key;
 mod elementwise;
 mod exact_sums;
@@ -70,6 +71,7 @@ pub fn cases() -> Vec<Case> {
         axis::cases(),
         axis_kinds::cases(),
         axis_search::cases(),
+        bodies::cases(),
         elementwise::cases(),
         exact_sums::cases(),
         map::cases(),

@@ -25,6 +25,7 @@ mod pinned;
 mod random_edits;
 mod replaying;
 mod retold;
+mod scratch;
 mod stopped;
 mod structure;
 mod temporaries;
@@ -62,6 +63,7 @@ pub fn cases() -> Vec<Case> {
         random_edits::cases(),
         replaying::cases(),
         retold::cases(),
+        scratch::cases(),
         stopped::cases(),
         structure::cases(),
         temporaries::cases(),

@@ -165,7 +165,8 @@ impl Arrays {
         }
     }
 
-    pub(super) fn results(&self) -> [&DeviceArray<u32>; 6] {
+    /// Returns the arrays that verbs write.
+    pub(crate) fn results(&self) -> [&DeviceArray<u32>; 6] {
         [&self.out, &self.other, &self.both, &self.few, &self.few_others, &self.one]
     }
 
