@@ -16,9 +16,9 @@ use std::time::Duration;
 struct Example {
     name: &'static str,
     last: &'static str,
-    files: Files,
-    /// Arguments of the run.
+    /// Arguments of the run, which make the work smaller.
     args: &'static [&'static str],
+    files: Files,
     /// Wrong arguments that are specific to this example.
     wrong: &'static [&'static str],
 }
@@ -30,7 +30,7 @@ enum Files {
     Frames,
 }
 
-const EXAMPLES: [Example; 19] = [
+const EXAMPLES: [Example; 21] = [
     prints(
         "01_saxpy",
         "a mistake: kernel `saxpy`: a grid of [1048576, 1, 1] workgroups is over the device's limit of ",
@@ -56,18 +56,32 @@ const EXAMPLES: [Example; 19] = [
     Example {
         name: "14_wave",
         last: "6 frames of 200 steps, the first 3 verified on the CPU, are in ",
-        files: Files::Frames,
         args: &[],
+        files: Files::Frames,
         wrong: &["--mouse=2,1", "--size=8x8", "--frames=0"],
     },
-    Example { wrong: &["--side=7", "--side=x"], ..prints("15_conjugate_gradient", "both loops end after 7") },
+    Example {
+        args: &["--side", "48"],
+        wrong: &["--side=7", "--side=x"],
+        ..prints("15_conjugate_gradient", "both loops end after ")
+    },
     Example { wrong: &["--top=x"], ..prints("16_words", "verified on the CPU: ") },
     prints("17_print", "a failed assertion: kernel `roots`, launched at "),
     prints("18_particles", "the counts of 500000 particles are verified on the CPU; the mean speed is 1.59"),
     Example {
+        args: &["--points", "20000"],
+        wrong: &["--points=7", "--points=x"],
+        ..prints("19_kmeans", "8 clusters of 20000 points are verified on the CPU")
+    },
+    Example {
+        args: &["--pages", "20000"],
+        wrong: &["--pages=7", "--pages=x"],
+        ..prints("20_pagerank", "the ranks of 20000 pages are verified on the CPU")
+    },
+    Example {
         args: &["--rows=100000"],
         wrong: &["--rows=9", "--rows=x"],
-        ..prints("19_groups", "verified on the CPU: 100000 orders in ")
+        ..prints("21_groups", "verified on the CPU: 100000 orders in ")
     },
 ];
 
@@ -75,11 +89,11 @@ const EXAMPLES: [Example; 19] = [
 const DRAWS: (&str, &str) = ("11_wgpu_interop", "no driver of this machine draws");
 
 const fn prints(name: &'static str, last: &'static str) -> Example {
-    Example { name, last, files: Files::None, args: &[], wrong: &[] }
+    Example { name, last, args: &[], files: Files::None, wrong: &[] }
 }
 
 const fn draws(name: &'static str, last: &'static str) -> Example {
-    Example { name, last, files: Files::Picture, args: &[], wrong: &["--picture=run.txt"] }
+    Example { name, last, args: &[], files: Files::Picture, wrong: &["--picture=run.txt"] }
 }
 
 /// Time limit of a run. A longer run counts as a hang and fails.
@@ -130,7 +144,7 @@ fn refuses(Example { name, wrong, .. }: Example) -> Result<(), Failed> {
 
 /// Fails unless the example exits with 0 on adapter `index`, its last line begins with `last`, and its files have
 /// contents.
-fn ends_well(Example { name, last, files, args, .. }: Example, index: usize) -> Result<(), Failed> {
+fn ends_well(Example { name, last, args, files, .. }: Example, index: usize) -> Result<(), Failed> {
     let mut command = Command::new(program(name)?);
     command.args(args);
     let folder = tempfile::tempdir()?;

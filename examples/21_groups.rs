@@ -1,7 +1,7 @@
 //! 19. Groups five million orders by customer, and finds the customers with the largest mean. The number of groups
 //! stays on the device.
 //!
-//! Run `cargo run --release --example 19_groups`. `-- --rows 100000` makes fewer orders.
+//! Run `cargo run --release --example 21_groups`. `-- --rows 100000` makes fewer orders.
 
 #[path = "groups/plain.rs"]
 mod plain;
@@ -27,9 +27,9 @@ struct Options {
 }
 
 const HELP: &str = "Examples:
-  cargo run --release --example 19_groups
-  cargo run --release --example 19_groups -- --rows 100000
-  FENCEPOST_ADAPTER=cpu cargo run --release --example 19_groups";
+  cargo run --release --example 21_groups
+  cargo run --release --example 21_groups -- --rows 100000
+  FENCEPOST_ADAPTER=cpu cargo run --release --example 21_groups";
 
 /// Number of customers. Those without an order are in no group.
 const CUSTOMERS: u32 = 50_000;
