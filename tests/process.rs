@@ -278,6 +278,7 @@ fn forks_once(
                     ("a new queue", Box::new(|| ctx.queue("new").finish().wait())),
                     ("Event::wait", Box::new(|| event.wait())),
                     ("Event::done", Box::new(|| pollster::block_on(event.done()))),
+                    ("Event::submitted", Box::new(|| event.submitted().wait())),
                     ("Event::is_complete", Box::new(|| event.is_complete().map(drop))),
                     ("take_error", Box::new(|| queue.take_error().map_or(Ok(()), Err))),
                     ("Context::take_error", Box::new(|| ctx.take_error().map_or(Ok(()), Err))),

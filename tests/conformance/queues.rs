@@ -17,6 +17,7 @@ mod order;
 mod priorities;
 mod scopes;
 mod starvation;
+mod submissions;
 mod synchronize;
 mod threads;
 mod verbs;
@@ -32,6 +33,7 @@ pub fn cases() -> Vec<Case> {
         ends::cases(),
         waits::cases(),
         starvation::cases(),
+        submissions::cases(),
         synchronize::cases(),
         host_side(current::cases()),
         scopes::cases(),

@@ -68,6 +68,8 @@ const WAITS: &[Wait] = &[
     ("a future", true, |_, held| pollster::block_on(held.queue.finish())),
     ("an event", false, |_, held| held.queue.marker().wait()),
     ("an event's future", true, |_, held| pollster::block_on(held.queue.marker().done())),
+    ("a submission", false, |_, held| held.queue.marker().submitted().wait()),
+    ("a submission's future", true, |_, held| pollster::block_on(held.queue.marker().submitted())),
     ("polling", false, |_, held| {
         while !held.queue.marker().is_complete()? {
             thread::yield_now();

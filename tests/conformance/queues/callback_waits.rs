@@ -94,6 +94,7 @@ type Wait = fn(&mut Target, Way) -> Result<()>;
 const WAITS: &[(&str, Asks, Wait)] = &[
     ("a finish", Asks::Work, |t, way| way.wait(t.queue.finish())),
     ("an event", Asks::Work, |t, way| way.wait(t.after.done())),
+    ("the submission of an event", Asks::Work, |t, way| way.wait(t.after.submitted())),
     ("a read", Asks::Work, |t, way| way.wait(t.queue.read(&t.array))),
     ("a read into a slice", Asks::Work, |t, _| t.queue.read_into(&t.array, &mut [0; N])),
     ("a read of a region", Asks::Work, |t, way| way.wait(t.queue.read_region(&t.array, region![0..N / 2]))),

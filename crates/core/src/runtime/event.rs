@@ -126,7 +126,7 @@ impl Event {
     /// last handle was dropped without a signal; [`ErrorDetail::WouldDeadlock`] in a host callback.
     #[track_caller]
     pub fn wait(&self) -> Result<()> {
-        self.completion("Event::wait", Location::caller()).wait()
+        self.end(late, "Event::wait", Location::caller()).wait()
     }
 
     /// Returns the completion of the event, to be awaited on any executor or waited for with a timeout.
@@ -135,7 +135,7 @@ impl Event {
     /// Returns the errors of [`wait`](Self::wait).
     #[track_caller]
     pub fn done(&self) -> Pending<()> {
-        self.completion("Event::done", Location::caller())
+        self.end(late, "Event::done", Location::caller())
     }
 
     /// Returns `true` if this event is complete. Flushes the work before the event but never blocks, so a program can
@@ -154,13 +154,50 @@ impl Event {
         }
     }
 
-    /// Returns the completion of the event. `call` is the name of the program's call.
-    fn completion(&self, call: &'static str, at: &'static Location<'static>) -> Pending<()> {
+    /// Returns the submission of the event: the result comes when everything before the event's point has been
+    /// submitted to the driver, even if the device has not executed it. A program needs this moment to present a frame,
+    /// or to submit commands of its own after those of a queue: `queue.marker().submitted()` covers everything enqueued
+    /// so far.
+    ///
+    /// A wait flushes the work that the event needs, as [`wait`](Self::wait) does. Work that a user event, a callback or
+    /// another context holds back is submitted only afterwards. While two batches are on the device, a third stays on
+    /// the host, so the wait may last until one of them ends. GL executes work inside the submission, so there the work
+    /// is over too. A user event needs no submission: the result comes with its signal.
+    ///
+    /// The result does not show that the work is complete, so it orders nothing for
+    /// [`Policy::Checked`](crate::Policy::Checked).
+    ///
+    /// # Errors
+    /// Returns the error of the work if it has failed by then, and the other errors of [`wait`](Self::wait).
+    ///
+    /// # Example
+    /// ```
+    /// # let (ctx, queue) = fencepost::doctest();
+    /// let mut x = ctx.zeros::<u32, 1>([1024])?;
+    /// queue.fill(&mut x, 7)?;
+    /// queue.marker().submitted().wait()?;    // the driver has the fill; the device may still execute it
+    /// assert_eq!(queue.read(&x).wait()?, [7; 1024]);
+    /// # Ok::<(), fencepost::Error>(())
+    /// ```
+    #[track_caller]
+    pub fn submitted(&self) -> Pending<()> {
+        let submission = |point| late(SubmissionLate(point));
+        self.end(submission, "Event::submitted", Location::caller())
+    }
+
+    /// Returns the end of the event. `of_point` makes the result for a point of a queue. `call` is the name of the
+    /// program's call.
+    fn end(
+        &self,
+        of_point: impl FnOnce(PointLate) -> Pending<()>,
+        call: &'static str,
+        at: &'static Location<'static>,
+    ) -> Pending<()> {
         let owner = self.owner.clone();
         match self.recording() {
             Recording::Captured(point) => Pending::ready(Err(point.refuse(call, at))),
             Recording::Never => Pending::ready(Ok(())),
-            Recording::Point(point, past, _) => late(PointLate::new(owner, point, past)),
+            Recording::Point(point, past, _) => of_point(PointLate::new(owner, point, past)),
             Recording::User(event) => late(UserLate::new(owner, event)),
             Recording::Failed(error) => Pending::ready(Err(error)),
         }
@@ -173,7 +210,7 @@ impl IntoFuture for Event {
 
     #[track_caller]
     fn into_future(self) -> Pending<()> {
-        self.completion("await", Location::caller())
+        self.end(late, "await", Location::caller())
     }
 }
 
@@ -238,6 +275,16 @@ impl Drop for PointLate {
     /// stops waiting, so the completer must wait instead.
     fn drop(&mut self) {
         self.owner.engine().notify_due_threads();
+    }
+}
+
+/// A late result that completes when everything up to a point of a queue is submitted.
+struct SubmissionLate(PointLate);
+
+impl LateSteps<()> for SubmissionLate {
+    fn advance(&mut self, mode: &WaitMode<'_>) -> Option<Result<()>> {
+        let PointLate { registration, owner, point, .. } = &mut self.0;
+        mode.for_submission(owner.engine(), *point, registration)
     }
 }
 

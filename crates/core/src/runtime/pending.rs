@@ -170,6 +170,20 @@ impl WaitMode<'_> {
         }
     }
 
+    /// Flushes as [`for_point`](Self::for_point) does, and waits until everything up to the point is submitted. Returns
+    /// `None` as [`LateSteps::advance`] does.
+    pub(crate) fn for_submission(
+        &self,
+        engine: &Arc<Engine>,
+        point: Point,
+        registration: &mut WakerRegistration,
+    ) -> Option<Result<()>> {
+        match self {
+            Self::Poll(task) => engine.poll_submission(point, registration.waker(engine, task)),
+            Self::Block(deadline) => reached(engine.wait_for(WaitTarget::Submitted(point), *deadline)),
+        }
+    }
+
     /// Waits for a batch or a user event. Flushes nothing, because a batch is already planned, and the program signals
     /// a user event. Returns `None` as [`LateSteps::advance`] does.
     pub(crate) fn for_target(

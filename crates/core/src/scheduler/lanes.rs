@@ -16,7 +16,7 @@ use crate::scheduler::state::State;
 use crate::scheduler::threads::ThreadWakeups;
 use crate::scheduler::wakers::WakeCondition;
 use fencepost_sync::prim::{MutexGuard, lock};
-use fencepost_sync::{Point, Stamp, Timeline, TimelineValue};
+use fencepost_sync::{Point, Seq, Stamp, Timeline, TimelineValue};
 use std::collections::VecDeque;
 use std::sync::Arc;
 use std::task::Waker;
@@ -255,12 +255,15 @@ impl LaneState {
 }
 
 impl State {
+    /// Returns the first batch that a planned point waits for and that is not submitted.
+    pub(crate) fn unsubmitted_before(&self, point: Point) -> Option<Seq> {
+        let mut batches = self.queue(point.slot).batches_before(point.stamp, Stamp(0)).map(|(_, seq)| seq);
+        batches.find(|&seq| !self.batches.is_submitted(seq))
+    }
+
     /// Returns `true` if everything up to `point` was submitted, but is not yet known to be complete.
     fn is_submitted(&self, point: Point) -> bool {
-        let queue = self.queue(point.slot);
-        let mut batches = queue.batches_before(point.stamp, Stamp(0));
-        matches!(self.reached(point), PointProgress::Planned(_))
-            && batches.all(|(_, seq)| self.batches.is_submitted(seq))
+        matches!(self.reached(point), PointProgress::Planned(_)) && self.unsubmitted_before(point).is_none()
     }
 
     /// Removes and returns the wakers whose point was submitted, or is done.
@@ -433,7 +436,6 @@ struct SubmittingBatch {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use fencepost_sync::Seq;
 
     fn fill(lane: &mut LaneState, priority: Priority, seqs: std::ops::Range<u64>) {
         for seq in seqs {

@@ -34,7 +34,7 @@ use std::time::Duration;
 pub(crate) enum TargetState {
     /// The target has ended with this result.
     Done(Result<()>),
-    /// The target is planned, but this batch must still complete.
+    /// The target is planned, but this batch must still complete, or be submitted if the target is a submission.
     In(Seq),
     /// The target is not planned, or is an event that is not signalled.
     Unplanned,
@@ -53,8 +53,11 @@ impl State {
         match target {
             WaitTarget::Batch(seq) if self.batches.is_done(seq) => TargetState::Done(Ok(())),
             WaitTarget::Batch(seq) => TargetState::In(seq),
-            WaitTarget::Point(point) => match self.reached(point) {
+            WaitTarget::Point(point) | WaitTarget::Submitted(point) => match self.reached(point) {
                 PointProgress::Done => TargetState::Done(self.queue(point.slot).result(point.stamp)),
+                PointProgress::Planned(_) if target.is_submission() && self.lost.is_none() => {
+                    self.unsubmitted_before(point).map_or(TargetState::Done(Ok(())), TargetState::In)
+                }
                 PointProgress::Planned(seq) => TargetState::In(seq),
                 PointProgress::Unplanned => TargetState::Unplanned,
             },
@@ -126,9 +129,9 @@ impl State {
 
     /// Returns `true` if a target waits for the messages of a launch, even if only through an earlier callback.
     fn awaits_messages(&self, target: WaitTarget<'_>) -> bool {
-        let batch = match (self.target_state(target), target) {
+        let batch = match (self.target_state(target), target.point()) {
             (TargetState::In(seq), _) => Some(seq),
-            (TargetState::Unplanned, WaitTarget::Point(point)) => match self.queue(point.slot).hold {
+            (TargetState::Unplanned, Some(point)) => match self.queue(point.slot).hold {
                 Some(HoldReason::Drain(slot)) => self.queue(slot).first_batch(),
                 _ => None,
             },
@@ -258,7 +261,7 @@ impl Engine {
         blocked: &mut Option<Blocked>,
     ) -> Result<()> {
         self.lock().check_print(target)?;
-        let WaitTarget::Point(point) = target else { return Ok(()) };
+        let Some(point) = target.point() else { return Ok(()) };
         if deadline.is_endless() {
             blocked.get_or_insert_with(|| Blocked::note(self, point)).renew(self, point);
         }
@@ -339,16 +342,26 @@ impl Engine {
     /// Returns the result of a point if it is complete. Otherwise flushes it and registers `waker` to be called on
     /// completion.
     pub(crate) fn poll(&self, point: Point, waker: &Waker) -> Option<Result<()>> {
-        let state = match self.registered(WaitTarget::Point(point), waker) {
+        self.poll_stage(WaitTarget::Point(point), point, waker)
+    }
+
+    /// Like [`poll`](Self::poll), for the submission of everything up to a point.
+    pub(crate) fn poll_submission(&self, point: Point, waker: &Waker) -> Option<Result<()>> {
+        self.poll_stage(WaitTarget::Submitted(point), point, waker)
+    }
+
+    /// Polls for the completion or the submission of `point`, which `target` names.
+    fn poll_stage(&self, target: WaitTarget<'_>, point: Point, waker: &Waker) -> Option<Result<()>> {
+        let state = match self.registered(target, waker) {
             Ok(state) => state,
             Err(result) => return Some(result),
         };
         if self.is_in_function() {
-            let error = wait_in_kernel(&state, WaitTarget::Point(point));
+            let error = wait_in_kernel(&state, target);
             self.unlock(state);
             return Some(Err(error));
         }
-        if let Some(error) = self.overdue_messages(&state, WaitTarget::Point(point)) {
+        if let Some(error) = self.overdue_messages(&state, target) {
             self.unlock(state);
             return Some(Err(error));
         }
@@ -374,7 +387,7 @@ impl Engine {
         None
     }
 
-    /// Returns the result of a target if it is complete. Otherwise registers `waker` to be called on completion.
+    /// Returns the result of a target if it has ended. Otherwise registers `waker` to be called when it ends.
     pub(crate) fn register_waker(&self, target: WaitTarget<'_>, waker: &Waker) -> Option<Result<()>> {
         self.registered(target, waker).err()
     }
@@ -391,6 +404,10 @@ impl Engine {
         }
         state.check_not_lost().map_err(Err)?;
         state.waiters.wakers.register(target.wake_condition(), waker);
+        if let WaitTarget::Submitted(point) = target {
+            // A change of the queue's hold wakes only the tasks that wait for a point.
+            state.waiters.wakers.register(WakeCondition::point(point), waker);
+        }
         Ok(state)
     }
 
@@ -512,7 +529,7 @@ impl Engine {
 
     /// Returns the next step toward a target that cannot be planned yet.
     pub(crate) fn step_of_unplanned(&self, state: &mut State, target: WaitTarget<'_>) -> WaitStep {
-        let WaitTarget::Point(point) = target else { return WaitStep::Sleep };
+        let Some(point) = target.point() else { return WaitStep::Sleep };
         match state.chunk_before(point) {
             Some(seq) if state.batches.is_done(seq) => WaitStep::ContinueLoop,
             Some(seq) => self.next_step(state, seq),
@@ -576,6 +593,10 @@ impl Engine {
                 self.unlock(state);
                 self.continue_loops();
             }
+            WaitStep::Submit(lane) if self.threads && target.is_submission() => {
+                // The caller does not wait for the batch to complete, so other threads must observe the completion.
+                self.submit_next(lane, state, None);
+            }
             WaitStep::Submit(lane) if self.threads => drop(self.submit_watched(state, lane)),
             step if self.threads || !state.can_make_progress() => {
                 // The caller parks only if there are no deferred actions, because they may complete the target.
@@ -585,7 +606,8 @@ impl Engine {
                     self.notify(&wakeups);
                     match step {
                         WaitStep::SleepFor(seq) if self.threads => {
-                            self.park_for(state, target.point(), seq, slice)
+                            let point = target.point().filter(|_| !target.is_submission());
+                            self.park_for(state, point, seq, slice);
                         }
                         _ => self.park(state, slice),
                     }
@@ -596,8 +618,11 @@ impl Engine {
             }
             _ => {
                 self.unlock(state);
-                // In a context without threads, only callers make progress.
-                self.make_progress(deadline.left().min(target.longest_slice()));
+                // In a context without threads, only callers make progress. A wait for a submission waits for the
+                // device only if nothing could be submitted.
+                if !target.is_submission() || !self.plan_and_submit(DueCommands::Requested) {
+                    self.make_progress(deadline.left().min(target.longest_slice()));
+                }
             }
         }
         Ok(())
@@ -629,7 +654,9 @@ fn wait_in_kernel(state: &State, target: WaitTarget<'_>) -> Error {
 
 fn awaited(state: &State, target: WaitTarget<'_>) -> String {
     match target {
-        WaitTarget::Point(point) => format!("queue `{}`", state.queues.name_of(point)),
+        WaitTarget::Point(point) | WaitTarget::Submitted(point) => {
+            format!("queue `{}`", state.queues.name_of(point))
+        }
         WaitTarget::Batch(_) => "a submission".into(),
         WaitTarget::User(_) => "a user event".into(),
     }
@@ -658,6 +685,8 @@ const LONGEST_WAIT_SLICE: Duration = Duration::from_secs(10);
 #[derive(Clone, Copy)]
 pub(crate) enum WaitTarget<'event> {
     Point(Point),
+    /// The submission of everything up to a point.
+    Submitted(Point),
     Batch(Seq),
     User(&'event UserSignal),
 }
@@ -670,15 +699,24 @@ impl WaitTarget<'_> {
         if let WaitTarget::User(_) = self { SLICE } else { LONGEST_WAIT_SLICE }
     }
 
-    /// Returns the point, if the target is one.
+    /// Returns the point whose completion or submission is the target.
     pub(crate) fn point(self) -> Option<Point> {
-        if let WaitTarget::Point(point) = self { Some(point) } else { None }
+        match self {
+            WaitTarget::Point(point) | WaitTarget::Submitted(point) => Some(point),
+            WaitTarget::Batch(_) | WaitTarget::User(_) => None,
+        }
+    }
+
+    /// Returns `true` if the target ends before the device executes it.
+    fn is_submission(self) -> bool {
+        matches!(self, WaitTarget::Submitted(_))
     }
 
     /// Returns the condition on which a waker for this target is called.
     pub(crate) fn wake_condition(self) -> WakeCondition {
         match self {
             WaitTarget::Point(point) => WakeCondition::point(point),
+            WaitTarget::Submitted(point) => WakeCondition::submitted(point),
             WaitTarget::Batch(seq) => WakeCondition::Batch(seq),
             WaitTarget::User(event) => WakeCondition::User(event.hold),
         }

@@ -304,7 +304,7 @@ impl State {
     /// Plans the target of a wait if it is unplanned. Plans nothing if an earlier planning left the rest of the queue
     /// for after a batch that is still incomplete; `planned` then names that batch.
     pub(crate) fn plan_target(&mut self, target: WaitTarget<'_>, planned: &mut PlanRest) {
-        if let (WaitTarget::Point(point), TargetState::Unplanned) = (target, self.target_state(target)) {
+        if let (Some(point), TargetState::Unplanned) = (target.point(), self.target_state(target)) {
             // Without this check, repeated short waits would plan more than one long wait does.
             if let Some(seq) = self.queue(point.slot).ahead.filter(|&seq| !self.batches.is_done(seq)) {
                 *planned = PlanRest { roots: vec![point], after: Some(seq) };

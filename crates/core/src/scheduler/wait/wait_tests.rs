@@ -11,8 +11,8 @@ use crate::scheduler::batch::BatchStatus;
 use crate::scheduler::queues::Priority;
 use crate::scheduler::relay::{SignalledBy, Signaller};
 use crate::scheduler::test_engine::{
-    TestTask, batch_of, engine, enqueue, enqueue_callback, finish, hold, queue, queue_of, queues,
-    reached_by_planning,
+    TestTask, batch_of, engine, enqueue, enqueue_callback, enqueue_wait, finish, hold, queue, queue_of,
+    queues, reached_by_planning,
 };
 use crate::scheduler::wait::*;
 use fencepost_sync::Lost;
@@ -87,6 +87,89 @@ fn e05_every_task_that_awaits_a_batch_is_woken_once() {
     engine.lock().plan([point], Priority::Normal);
     let seq = batch_of(&engine.lock(), point);
     wakes_each_task_once(&engine, WaitTarget::Batch(seq), || finish(&engine, point));
+}
+
+#[test]
+fn q17_every_task_that_awaits_a_submission_is_woken_once_before_the_work_is_complete() {
+    let engine = engine(false);
+    let (_, point) = one_command(&engine);
+    engine.lock().plan([point], Priority::Normal);
+    wakes_each_task_once(&engine, WaitTarget::Submitted(point), || assert!(engine.submit_one(0)));
+    assert_ne!(engine.lock().reached(point), PointProgress::Done);
+}
+
+#[test]
+fn q17_a_planning_wakes_the_task_of_a_queue_that_only_waits_for_submitted_work() {
+    let engine = engine(false);
+    let [first, second] = queues(&engine);
+    let point = enqueue(&engine, first);
+    enqueue_wait(&engine, second, point);
+    let there = engine.lock().queue(second).end(second);
+    engine.lock().plan([point], Priority::Normal);
+    assert!(engine.submit_one(0));
+    let (task, waker) = TestTask::new();
+    assert!(engine.register_waker(WaitTarget::Submitted(there), &waker).is_none());
+    let mut state = engine.lock();
+    state.plan([there], Priority::Normal);
+    engine.unlock(state);
+    assert_eq!(task.woken(), 1);
+}
+
+#[test]
+fn q17_a_task_that_awaits_the_submission_of_failed_work_is_woken() {
+    let engine = engine(false);
+    let (slot, point) = one_command(&engine);
+    let (task, waker) = TestTask::new();
+    assert!(engine.register_waker(WaitTarget::Submitted(point), &waker).is_none());
+    let mut state = engine.lock();
+    state.fail_queue(slot, point.stamp, ErrorDetail::Busy { array: "x".into() }.into());
+    state.plan([point], Priority::Normal);
+    engine.unlock(state);
+    assert!(task.woken() > 0);
+    assert!(matches!(engine.register_waker(WaitTarget::Submitted(point), &waker), Some(Err(_))));
+}
+
+#[test]
+fn q17_without_threads_a_signal_wakes_the_task_of_a_held_submission() {
+    let engine = engine(false);
+    let slot = queue(&engine);
+    let gate = hold(&engine, slot);
+    let point = enqueue(&engine, slot);
+    let (task, waker) = TestTask::new();
+    assert!(engine.poll_submission(point, &waker).is_none());
+    assert_eq!(task.woken(), 0);
+    gate.signal();
+    assert!(task.woken() > 0);
+    assert!((0..TURNS).any(|_| engine.poll_submission(point, &waker).is_some()));
+}
+
+#[test]
+fn q17_a_wait_for_a_submission_submits_and_completes_nothing() {
+    for threads in [false, true] {
+        let engine = engine(threads);
+        let (_, point) = one_command(&engine);
+        let wait = |limit| engine.wait_for(WaitTarget::Submitted(point), limit).expect("nothing has failed");
+        assert!(wait(Deadline::after(None)) && wait(Deadline::now()));
+        let state = engine.lock();
+        assert_eq!((state.lanes[0].timeline.in_flight(), state.lanes[0].watchers), (1, 0));
+        assert_ne!(state.reached(point), PointProgress::Done, "threads: {threads}");
+    }
+}
+
+#[test]
+fn q17_without_threads_a_wait_for_a_submission_lasts_until_the_lane_has_room() {
+    let engine = engine(false);
+    let slot = queue(&engine);
+    let points = [(); 3].map(|()| {
+        let point = enqueue(&engine, slot);
+        engine.lock().plan([point], Priority::Normal);
+        engine.submit_one(0);
+        point
+    });
+    assert!(engine.lock().lanes[0].has_ready(), "two batches are in flight, and the third waits");
+    let wait = engine.wait_for(WaitTarget::Submitted(points[2]), Deadline::after(None));
+    assert!(wait.expect("nothing has failed") && !engine.lock().lanes[0].has_ready());
+    assert_eq!(engine.lock().reached(points[0]), PointProgress::Done);
 }
 
 #[test]
@@ -211,6 +294,8 @@ fn d03_every_wait_returns_the_device_loss() {
             assert!(engine.is_complete(point, &clock).is_err());
             assert!(matches!(engine.poll(point, Waker::noop()), Some(Err(_))));
             assert!(matches!(engine.register_waker(WaitTarget::Point(point), Waker::noop()), Some(Err(_))));
+            assert!(engine.wait_for(WaitTarget::Submitted(point), Deadline::after(None)).is_err());
+            assert!(matches!(engine.poll_submission(point, Waker::noop()), Some(Err(_))));
         }
         assert!(engine.wait_for(WaitTarget::Batch(seq), Deadline::after(None)).is_err());
         assert!(matches!(engine.register_waker(WaitTarget::Batch(seq), Waker::noop()), Some(Err(_))));
@@ -251,6 +336,7 @@ fn r01_every_wait_for_a_failed_point_returns_its_error() {
     assert!(engine.is_complete(point, &Clock::default()).is_err());
     assert!(matches!(engine.poll(point, Waker::noop()), Some(Err(_))));
     assert!(matches!(engine.register_waker(WaitTarget::Point(point), Waker::noop()), Some(Err(_))));
+    assert!(engine.wait_for(WaitTarget::Submitted(point), Deadline::after(None)).is_err());
     assert!(engine.flush(slot, Caller::Continues).is_err() && engine.flush(slot, Caller::Waits).is_err());
 }
 
