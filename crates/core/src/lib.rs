@@ -46,8 +46,8 @@ pub use crate::runtime::event::{Event, EventOptions, UserEvent};
 pub use fencepost_kernels::Error as KernelError;
 pub use fencepost_kernels::{
     Access, BufferArg, DType, DynArg, Element, EntryPoints, FieldType, HostBuffer, HostKernel, Interface,
-    IntoArg, KernelArgs, NamedArg, NamedValue, Number, Param, PrintedLine, Returns, SameBits, Scalar,
-    ShaderSource, StructType, Value, Warning, args, reference,
+    IntoArg, KernelArgs, KernelFamily, NamedArg, NamedValue, Number, Param, PrintedLine, Returns, SameBits,
+    Scalar, ShaderSource, StructType, Value, Warning, args, reference,
 };
 /// The parts of an [`Interface`].
 pub mod interface {

@@ -2,8 +2,8 @@
 
 use fencepost_derive::KernelArgs;
 use fencepost_kernels::{
-    ArgField, ArgKind, ArgumentSlot, Binder, BufferArg, DType, Element, EntryPoints, KernelArgs, Module,
-    Returns, check, check_each,
+    ArgField, ArgKind, ArgumentSlot, Binder, BufferArg, DType, Element, EntryPoints, KernelArgs,
+    KernelFamily, Module, Returns, check, check_each,
 };
 
 include!("support/array.rs");
@@ -175,15 +175,68 @@ fn fields_are_bound_in_the_order_of_their_declaration() {
 fn each_type_has_its_own_source_and_passes_its_check() {
     fn passes<T: Element>()
     where
-        Saxpy<'static, T>: KernelArgs,
+        Saxpy<'static, T>: KernelFamily,
     {
-        let interface = interface_of::<Saxpy<'static, T>>();
+        let interface = interface_of::<Saxpy<'_, T>>();
         assert_eq!(interface.bindings[0].element, T::DTYPE.to_string());
         check(&interface, &Saxpy::<T>::fields()).unwrap();
     }
     passes::<f32>();
     passes::<i32>();
     passes::<u32>();
+}
+
+/// Requires that `args` belong to the kernel of the argument struct `F`.
+fn belong_to<F, K: KernelArgs<Family = F>>(_: &K) {}
+
+/// Returns the arguments of a [`Saxpy`] with local arrays, as a binder receives them.
+fn bound<T: Element>(a: T) -> Vec<String>
+where
+    Saxpy<'static, T>: KernelFamily,
+{
+    let x = DeviceArray(vec![a; 3]);
+    let mut y = DeviceArray(vec![a; 5]);
+    let args = Saxpy { y: &mut y, a, x: &x };
+    belong_to::<Saxpy<'static, T>, _>(&args);
+    let mut seen = Seen::default();
+    args.bind(&mut seen);
+    seen.0
+}
+
+#[test]
+fn one_bound_gives_generic_code_the_arguments_of_every_lifetime() {
+    assert_eq!(bound(7_u32), ["5 x u32", "[7, 0, 0, 0]", "3 x u32"]);
+    assert_eq!(bound(1.0_f32), ["5 x f32", "[0, 0, 128, 63]", "3 x f32"]);
+}
+
+#[derive(KernelArgs)]
+#[kernel(
+    wgsl = "alias S = u32;
+            alias T = f32;
+            @group(0) @binding(0) var<storage, read> x: array<S>;
+            @group(0) @binding(1) var<storage, read_write> y: array<T>;
+            @compute @workgroup_size(1) fn convert() { y[0] = T(x[0]); }",
+    S = [u32, i32],
+    T = [f32, u32],
+    crate = fencepost_kernels
+)]
+struct Convert<'a, S: Element, T: Element> {
+    x: &'a DeviceArray<S>,
+    y: &'a mut DeviceArray<T>,
+}
+
+#[test]
+fn a_struct_with_two_lists_has_a_kernel_for_each_pair_of_types() {
+    fn passes<S: Element, T: Element>()
+    where
+        Convert<'static, S, T>: KernelFamily,
+    {
+        check(&interface_of::<Convert<'_, S, T>>(), &Convert::<S, T>::fields()).unwrap();
+    }
+    passes::<u32, f32>();
+    passes::<u32, u32>();
+    passes::<i32, f32>();
+    passes::<i32, u32>();
 }
 
 #[test]

@@ -2,10 +2,10 @@
 
 use fencepost_kernels::{Dim, Layout};
 use proc_macro2::TokenStream;
-use quote::{format_ident, quote, quote_spanned};
+use quote::{ToTokens, format_ident, quote, quote_spanned};
 use syn::spanned::Spanned;
-use syn::visit_mut::VisitMut;
-use syn::{DeriveInput, Error, GenericParam, Generics, Lifetime, Result, Type};
+use syn::visit_mut::{self, VisitMut};
+use syn::{DeriveInput, Error, GenericParam, Generics, Ident, Lifetime, Result, Type, WherePredicate};
 
 use crate::attribute::{Alias, Attribute, Entries};
 use crate::fields::{self, Field, Pass};
@@ -121,8 +121,8 @@ fn implementation(
     let owner = &input.ident;
     let label = owner.to_string();
     let generic: Vec<_> = attribute.aliases.iter().filter(|alias| is_generic(input, alias)).collect();
-    let traits = generic.iter().map(|alias| list_trait(alias, entry));
-    let generics = with_list_bounds(&input.generics, &generic);
+    let families = families(input, &generic);
+    let generics = with_family_bound(input, &generic);
     let (impl_generics, type_generics, where_clause) = generics.split_for_impl();
     let family = static_arguments(&input.generics);
     let source = source(input, attribute, expression);
@@ -142,7 +142,7 @@ fn implementation(
         }
     });
     quote! {
-        #(#traits)*
+        #(#families)*
         #[automatically_derived]
         impl #impl_generics __k::KernelArgs for #owner #type_generics #where_clause {
             type Family = #owner #family;
@@ -190,31 +190,117 @@ fn source(input: &DeriveInput, attribute: &Attribute, expression: &TokenStream) 
     quote!(#expression #(#types)*)
 }
 
-// Returns a trait that only the listed types implement, so that the error for another type lists them.
-fn list_trait(alias: &Alias, entry: &str) -> TokenStream {
-    let name = list_name(alias);
-    let types = &alias.types;
-    let listed: Vec<_> = types.iter().map(fields::spelled).collect();
-    let message = format!("kernel `{entry}` does not support `{} = {{Self}}`", alias.name);
-    let note = format!("it supports {}", listed.join(", "));
+/// Types for the type parameters that the attribute lists.
+type ChosenTypes<'a> = Vec<(&'a Ident, &'a Type)>;
+
+// Returns an implementation of `KernelFamily` for every combination of the listed types. With one implementation for
+// all types that have a generated trait, the compiler would suggest that trait as a bound, which programs cannot name.
+fn families(input: &DeriveInput, aliases: &[&Alias]) -> Vec<TokenStream> {
+    if aliases.is_empty() {
+        return Vec::new();
+    }
+    combinations(aliases).iter().map(|chosen| family(input, chosen)).collect()
+}
+
+fn combinations<'a>(aliases: &[&'a Alias]) -> Vec<ChosenTypes<'a>> {
+    let mut all = vec![ChosenTypes::new()];
+    for alias in aliases {
+        let mut longer = Vec::new();
+        for shorter in &all {
+            for ty in &alias.types {
+                let mut chosen = shorter.clone();
+                chosen.push((&alias.name, ty));
+                longer.push(chosen);
+            }
+        }
+        all = longer;
+    }
+    all
+}
+
+fn family(input: &DeriveInput, chosen: &[(&Ident, &Type)]) -> TokenStream {
+    let owner = &input.ident;
+    let type_of = |name: &Ident| chosen.iter().find(|(known, _)| *known == name).map(|(_, ty)| *ty);
+    let arguments = input.generics.params.iter().map(|parameter| match parameter {
+        GenericParam::Lifetime(_) => quote!('static),
+        GenericParam::Type(parameter) => match type_of(&parameter.ident) {
+            Some(ty) => quote!(#ty),
+            None => parameter.ident.to_token_stream(),
+        },
+        GenericParam::Const(parameter) => parameter.ident.to_token_stream(),
+    });
+    let generics = other_generics(&input.generics, chosen);
+    let (impl_generics, _, where_clause) = generics.split_for_impl();
     quote! {
-        #[diagnostic::on_unimplemented(message = #message, note = #note)]
-        trait #name: __k::Element {}
-        #(impl #name for #types {})*
+        #[automatically_derived]
+        impl #impl_generics __k::KernelFamily for #owner<#(#arguments),*> #where_clause {}
     }
 }
 
-fn list_name(alias: &Alias) -> syn::Ident {
-    format_ident!("__TypesOf{}", alias.name)
+// Returns the type and const parameters that have no chosen type, with their bounds.
+fn other_generics(generics: &Generics, chosen: &[(&Ident, &Type)]) -> Generics {
+    let lifetimes = generics.lifetimes().map(|parameter| parameter.lifetime.ident.clone()).collect();
+    let is_chosen = |name: &Ident| chosen.iter().any(|(known, _)| *known == name);
+    let mut others = generics.clone();
+    others.params = std::mem::take(&mut others.params)
+        .into_iter()
+        .filter(|parameter| match parameter {
+            GenericParam::Lifetime(_) => false,
+            GenericParam::Type(parameter) => !is_chosen(&parameter.ident),
+            GenericParam::Const(_) => true,
+        })
+        .collect();
+    // The compiler checks the bounds of the chosen types in the type of the implementation.
+    let has_parameters = !others.params.is_empty();
+    let is_kept = |predicate: &WherePredicate| match predicate {
+        WherePredicate::Type(bound) => {
+            has_parameters && !chosen.iter().any(|(name, _)| fields::is_parameter(&bound.bounded_ty, name))
+        }
+        _ => false,
+    };
+    if let Some(clause) = &mut others.where_clause {
+        clause.predicates = std::mem::take(&mut clause.predicates).into_iter().filter(is_kept).collect();
+    }
+    Concrete { chosen, lifetimes }.visit_generics_mut(&mut others);
+    others
 }
 
-fn with_list_bounds(generics: &Generics, aliases: &[&Alias]) -> Generics {
-    let mut generics = generics.clone();
+/// Visitor that replaces type parameters by their chosen types, and the lifetimes of the struct by `'static`.
+struct Concrete<'a> {
+    chosen: &'a [(&'a Ident, &'a Type)],
+    lifetimes: Vec<Ident>,
+}
+
+impl VisitMut for Concrete<'_> {
+    fn visit_type_mut(&mut self, ty: &mut Type) {
+        let chosen = self.chosen.iter().find(|(name, _)| fields::is_parameter(ty, name));
+        match chosen.map(|(_, chosen)| (*chosen).clone()) {
+            Some(chosen) => *ty = chosen,
+            None => visit_mut::visit_type_mut(self, ty),
+        }
+    }
+
+    fn visit_lifetime_mut(&mut self, lifetime: &mut Lifetime) {
+        if self.lifetimes.contains(&lifetime.ident) {
+            Static.visit_lifetime_mut(lifetime);
+        }
+    }
+}
+
+// Adds the bound that the kernel is compiled for the types of the struct.
+fn with_family_bound(input: &DeriveInput, aliases: &[&Alias]) -> Generics {
+    let mut generics = input.generics.clone();
+    if aliases.is_empty() {
+        return generics;
+    }
+    let owner = &input.ident;
+    let family = static_arguments(&input.generics);
+    let predicates = &mut generics.make_where_clause().predicates;
     for alias in aliases {
         let parameter = &alias.name;
-        let list = list_name(alias);
-        generics.make_where_clause().predicates.push(syn::parse_quote!(#parameter: #list));
+        predicates.push(syn::parse_quote!(#parameter: __k::Element));
     }
+    predicates.push(syn::parse_quote!(#owner #family: __k::KernelFamily));
     generics
 }
 

@@ -24,7 +24,7 @@ use proc_macro::TokenStream;
 /// | `source = "name.wgsl"` | `shaders/name.wgsl` of the package, else its `name.wgsl`, else a built-in shader |
 /// | `wgsl = "..."` | the text itself, instead of `source` |
 /// | `entry = "name"` | the entry point; by default the one with the name of the file, or the only one of the shader |
-/// | `T = [f32, u32]` | the types for `alias T` of a struct that is generic in `T`; each is checked |
+/// | `T = [f32, u32]` | the types for `alias T` of a struct that is generic in `T`; each is checked, and implements `KernelFamily` |
 /// | `T = u32` | the type for `alias T` of a struct that is not generic in `T` |
 /// | `entries("a", "b")` | entry points that `CommandQueue::launch_all` runs in order; each takes its declared fields |
 /// | `returns(total: f32)` | the one entry point returns the shader's `total`, not a field; `CommandQueue::call` launches it |
@@ -36,6 +36,9 @@ use proc_macro::TokenStream;
 /// snippet. In the text of `wgsl`, paths are relative to `shaders/`. Each file is appended once. Files that use each
 /// other in a cycle are an error, and so is a file outside the package, unless the shader itself is outside and the
 /// file is in its folder.
+///
+/// Code that is generic over the types of a list has the bound `Name<'static, T>: KernelFamily`, where `Name` is the
+/// struct.
 ///
 /// Names, types and access are compared with the shader at compile time. The error for a difference points at the field
 /// and shows both sides. If a type alias hides the element type, a generated constant compares the types. If the

@@ -23,8 +23,8 @@ pub use fencepost_core::{
     AccessList, AdapterChoice, AdapterInfo, AdapterKind, AdoptOptions, AnyArray, BacklogLimit, Bound,
     Capture, CheckOptions, CommandQueue, Condition, Context, ContextOptions, ContextWatch, DType,
     DeviceArray, Diagnostics, Direction, Download, DynKernel, Element, Error, ErrorDetail, ErrorKind, Event,
-    EventOptions, Graph, Grid, HostArray, HostBuffer, HostKernel, Kernel, KernelArgs, NewAxis, Output,
-    Pending, Policy, PrintOptions, Priority, Profile, Profiler, QueueOptions, ReadMap, ReadTarget,
+    EventOptions, Graph, Grid, HostArray, HostBuffer, HostKernel, Kernel, KernelArgs, KernelFamily, NewAxis,
+    Output, Pending, Policy, PrintOptions, Priority, Profile, Profiler, QueueOptions, ReadMap, ReadTarget,
     RecorderChoice, Region, RegionAxis, Replay, Result, Scalar, ScopeOptions, ShaderSource, Shape, Snapshot,
     Source, Tuning, Upload, UserEvent, WaitFor, Warning, WriteMap, adapters, args, builtin_shader, reference,
     region, synchronize_all,
@@ -144,7 +144,7 @@ pub mod prelude {
     pub use crate::{
         AdapterChoice, AdoptOptions, Bound, CheckOptions, CommandQueue, Context, ContextOptions, DType,
         DeviceArray, Download, DynKernel, Element, Error, ErrorDetail, ErrorKind, Event, EventOptions, Graph,
-        Grid, HostArray, Kernel, KernelArgs, Pending, Policy, PrintOptions, Priority, QueueOptions, Result,
-        ShaderSource, Shape, Tuning, Upload, UserEvent, args, region,
+        Grid, HostArray, Kernel, KernelArgs, KernelFamily, Pending, Policy, PrintOptions, Priority,
+        QueueOptions, Result, ShaderSource, Shape, Tuning, Upload, UserEvent, args, region,
     };
 }

@@ -127,6 +127,46 @@ pub trait KernelArgs {
     fn bind<B: Binder + ?Sized>(&self, binder: &mut B);
 }
 
+/// An argument struct with `'static` for every lifetime, and with element types for which its kernel is compiled.
+///
+/// `#[derive(KernelArgs)]` implements this trait for every type that the attribute lists, as in `T = [f32, u32]`. It is
+/// the bound of code that is generic over the element type: with it, the struct implements [`KernelArgs`] for every
+/// lifetime.
+///
+/// # Example
+/// ```
+/// use fencepost::prelude::*;
+///
+/// #[derive(KernelArgs)]
+/// #[kernel(source = "saxpy.wgsl", T = [f32, i32, u32])]
+/// struct Saxpy<'a, T: Element> {
+///     a: T,
+///     x: &'a DeviceArray<T>,
+///     y: &'a mut DeviceArray<T>,
+/// }
+///
+/// /// Enqueues y = a x + y.
+/// fn saxpy<T: Element>(queue: &CommandQueue, a: T, x: &DeviceArray<T>, y: &mut DeviceArray<T>) -> Result<()>
+/// where
+///     Saxpy<'static, T>: KernelFamily,
+/// {
+///     let kernel = queue.context().kernel::<Saxpy<T>>()?;
+///     queue.launch(&kernel, Grid::threads([y.len()]), Saxpy { a, x, y })
+/// }
+/// # let (ctx, queue) = fencepost::doctest();
+/// let (x, mut y) = (ctx.array(&[1_u32, 2])?, ctx.full([2], 1_u32)?);
+/// saxpy(&queue, 10, &x, &mut y)?;
+/// assert_eq!(queue.read(&y).wait()?, [11, 21]);
+/// # Ok::<(), fencepost::Error>(())
+/// ```
+#[diagnostic::on_unimplemented(
+    message = "the kernel of `{Self}` is not compiled for this type",
+    label = "not known to be a type of the kernel",
+    note = "the attribute lists the types that the shader supports: `#[kernel(..., T = [f32, u32])]`",
+    note = "code that is generic over the type needs the bound `where {Self}: KernelFamily`"
+)]
+pub trait KernelFamily {}
+
 /// Arguments of a kernel that returns a value; `#[kernel(..., returns(total: f32))]` implements it.
 ///
 /// The last of the [`fields`](KernelArgs::fields) is the buffer to which the kernel writes the value.

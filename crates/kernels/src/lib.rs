@@ -72,8 +72,8 @@ mod wording;
 
 pub use agree::{Text, buffer_mismatch, value_mismatch};
 pub use args::{
-    ArgField, ArgKind, Binder, BufferArg, DynArg, EntryPoints, IntoArg, KernelArgs, NamedArg, NamedValue,
-    Returns, TypedBuffer, Value,
+    ArgField, ArgKind, Binder, BufferArg, DynArg, EntryPoints, IntoArg, KernelArgs, KernelFamily, NamedArg,
+    NamedValue, Returns, TypedBuffer, Value,
 };
 pub use check::{
     ArgumentSlot, ArgumentSlots, check, check_access, check_argument, check_complete, check_dyn,
@@ -107,8 +107,8 @@ pub use trusted::{Trust, TrustedKernel, trust_of, trusted_kernels};
 pub mod __private {
     pub use crate::{
         ArgField, ArgKind, Binder, BufferArg, DType, Dim, DynArg, Element, EntryPoints, FieldType, IntoArg,
-        KernelArgs, Layout, Leaf, Param, Result, Returns, Scalar, ShaderSource, StructType, Text,
-        TypedBuffer, Value, buffer_mismatch, value_mismatch,
+        KernelArgs, KernelFamily, Layout, Leaf, Param, Result, Returns, Scalar, ShaderSource, StructType,
+        Text, TypedBuffer, Value, buffer_mismatch, value_mismatch,
     };
     pub use std::borrow::Cow;
     pub use std::vec::Vec;

@@ -12,6 +12,7 @@ pub fn cases() -> Vec<Case> {
     vec![
         case("k01_a_struct_of_arguments_is_launched", derived),
         case("k01_a_generic_struct_is_launched_with_each_of_its_types", generic),
+        case("k01_code_that_is_generic_over_elements_stores_and_launches_a_kernel", stored),
         case("k01_a_kernel_from_a_text_takes_arguments_by_name_and_by_position", by_name_and_position),
         case("k01_parameters_of_several_types_reach_the_kernel", parameters),
         case("k01_parameters_reach_the_kernel_as_immediates_and_as_uniforms", carriers),
@@ -138,7 +139,7 @@ fn derived(s: &Subject) {
 /// Returns an element of `a * x + y` of whole arrays, for any element type of the kernel.
 fn axpy<T: Element>(ctx: &Context, [a, x, y]: [T; 3]) -> T
 where
-    for<'a> Saxpy<'a, T>: KernelArgs<Family = Saxpy<'static, T>>,
+    Saxpy<'static, T>: KernelFamily,
 {
     let queue = ctx.queue("q");
     let saxpy = ctx.kernel::<Saxpy<T>>().unwrap();
@@ -153,6 +154,36 @@ fn generic(s: &Subject) {
     assert_eq!(axpy(&ctx, [2.0_f32, 3.0, 0.5]), 6.5);
     assert_eq!(axpy(&ctx, [2_u32, 3, u32::MAX]), 5);
     assert_eq!(axpy(&ctx, [-2_i32, 3, 1]), -5);
+}
+
+/// A step with a stored kernel. Only the code that compiles or launches the kernel needs a bound.
+struct Step<T: Element> {
+    factor: T,
+    kernel: Kernel<Saxpy<'static, T>>,
+}
+
+impl<T: Element> Step<T>
+where
+    Saxpy<'static, T>: KernelFamily,
+{
+    fn new(ctx: &Context, factor: T) -> Self {
+        Self { factor, kernel: ctx.kernel::<Saxpy<T>>().unwrap() }
+    }
+
+    fn run(&self, queue: &CommandQueue, x: &DeviceArray<T>, y: &mut DeviceArray<T>) {
+        queue.launch(&self.kernel, Grid::threads([y.len()]), Saxpy { a: self.factor, x, y }).unwrap();
+    }
+}
+
+fn stored(s: &Subject) {
+    let (ctx, queue) = s.with_queue("q");
+    let mut y = ctx.array(&[1.0_f32, 2.0]).unwrap();
+    let step = Step::new(&ctx, 0.5);
+    (0..2).for_each(|_| step.run(&queue, &ctx.full([2], 4.0).unwrap(), &mut y));
+    assert_eq!(queue.read(&y).wait().unwrap(), [5.0, 6.0]);
+    let mut y = ctx.array(&[1_u32, 2]).unwrap();
+    Step::new(&ctx, 3).run(&queue, &ctx.full([2], 4).unwrap(), &mut y);
+    assert_eq!(queue.read(&y).wait().unwrap(), [13, 14]);
 }
 
 fn by_name_and_position(s: &Subject) {

@@ -2,12 +2,12 @@
 
 use crate::runtime::owner::Owner;
 use crate::work::kernel_launch::KernelInner;
-use fencepost_kernels::{ArgumentSlots, Interface, KernelArgs, Warning};
+use fencepost_kernels::{ArgumentSlots, Interface, Warning};
 use std::marker::PhantomData;
 use std::sync::Arc;
 
 /// A kernel with typed arguments, compiled and checked for one context. A clone is a cheap handle.
-pub struct Kernel<A: KernelArgs> {
+pub struct Kernel<A> {
     pub(crate) inner: Arc<KernelInner>,
     pub(crate) plan: Arc<ArgumentSlots>,
     /// Entry points that a launch runs after the first one, if any.
@@ -22,7 +22,7 @@ pub(crate) struct EntryPoint {
     pub(crate) plan: ArgumentSlots,
 }
 
-impl<A: KernelArgs> Clone for Kernel<A> {
+impl<A> Clone for Kernel<A> {
     fn clone(&self) -> Self {
         let Self { inner, plan, next, owner, args } = self;
         let inner = inner.clone();
@@ -32,7 +32,7 @@ impl<A: KernelArgs> Clone for Kernel<A> {
     }
 }
 
-impl<A: KernelArgs> Kernel<A> {
+impl<A> Kernel<A> {
     /// Returns the number of invocations of a workgroup in each dimension, with the overrides applied. For a kernel
     /// with several entry points, this is the workgroup of the first.
     pub fn workgroup(&self) -> [u32; 3] {

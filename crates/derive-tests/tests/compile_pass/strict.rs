@@ -2,7 +2,7 @@
 #![deny(warnings, missing_docs, unreachable_pub, private_bounds, private_interfaces, unused_qualifications)]
 
 use fencepost_derive::KernelArgs;
-use fencepost_kernels::{BufferArg, DType, Element, KernelArgs as _, TypedBuffer};
+use fencepost_kernels::{BufferArg, DType, Element, KernelArgs as _, KernelFamily, TypedBuffer};
 use std::any::Any;
 
 /// A public struct that is generic in everything.
@@ -47,4 +47,20 @@ impl TypedBuffer for Words {
 fn a_struct_that_is_generic_in_everything_describes_its_fields() {
     let names: Vec<_> = Saxpy::<u32, Words, Words>::fields().iter().map(|field| field.name).collect();
     assert_eq!(names, ["a", "x", "y"]);
+}
+
+/// Returns the names of the fields, with one bound for all types.
+fn names<T, X, Y>() -> Vec<&'static str>
+where
+    T: Element,
+    X: TypedBuffer<Element = T> + 'static,
+    Y: TypedBuffer<Element = T> + 'static,
+    Saxpy<'static, 'static, T, X, Y>: KernelFamily,
+{
+    Saxpy::<T, X, Y>::fields().iter().map(|field| field.name).collect()
+}
+
+#[test]
+fn one_bound_is_enough_for_code_that_is_generic_in_everything() {
+    assert_eq!(names::<u32, Words, Words>(), ["a", "x", "y"]);
 }
