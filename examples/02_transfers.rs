@@ -33,16 +33,16 @@ fn main() -> Result<()> {
     println!("moved  {out:?}");
     assert_eq!(out, [1, 2, 1, 2, 3, 4, 9, 9]);
 
-    // The device reads pinned memory itself while the program continues. `write` waits until the device has
-    // finished with the memory; `try_write` returns `Busy` instead.
+    // The device reads pinned memory itself while the program continues. `host_mut` waits until the device has
+    // finished with the memory; `try_host_mut` returns `Busy` instead.
     let mut block: HostArray<u32, Upload> = ctx.pinned([8])?;
     let mut result: HostArray<u32, Download> = ctx.pinned([8])?;
     for turn in 0..3 {
-        block.write(|host| host.fill(turn))?;
+        block.host_mut()?.fill(turn);
         queue.upload(&block, &mut x)?;
     }
     queue.download(&x, &mut result)?;
-    let last = result.read(|host| host.to_vec())?; // waits for the download
+    let last = result.host()?.to_vec(); // waits for the download
     println!("pinned {last:?}");
     assert_eq!(last, [2; 8]);
 

@@ -31,7 +31,7 @@ async fn overlapped(ctx: &Context, blocks: &[Vec<f32>]) -> Result<Vec<f32>> {
     let mut y = ctx.zeros([n])?;
 
     for block in blocks {
-        staging.write(|host| host.copy_from_slice(block))?;
+        staging.host_mut()?.copy_from_slice(block);
         copy.upload(&staging, &mut x)?;
         let uploaded = copy.marker();
         compute.wait_for(&uploaded)?; // the device waits, this thread does not

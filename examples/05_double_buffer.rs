@@ -59,7 +59,7 @@ fn main() -> Result<()> {
     for block in 0..BLOCKS {
         let slot = &mut slots[block as usize % 2];
         // Blocks only while the upload of two blocks ago is pending.
-        slot.staging.write(|host| host.iter_mut().enumerate().for_each(|(i, x)| *x = value(block, i)))?;
+        slot.staging.host_mut()?.iter_mut().enumerate().for_each(|(i, x)| *x = value(block, i));
         copy.wait_for(&slot.used)?; // the kernel of two blocks ago has read x
         copy.upload(&slot.staging, &mut slot.x)?;
         slot.uploaded.record(&copy)?;

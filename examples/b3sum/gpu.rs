@@ -128,13 +128,12 @@ impl Gpu {
     // Reads the next piece into pinned memory, and enqueues its upload on the copy queue.
     fn upload(&mut self, slot: usize, input: &mut Input, seen: &mut impl FnMut(&[u8])) -> Result<Piece> {
         let Slot { staging, input: array, uploaded, hashed } = &mut self.slots[slot];
-        // `write` waits until the earlier upload from this staging memory is done.
-        let piece = staging.write(|blocks| {
-            let bytes = bytemuck::cast_slice_mut(blocks);
-            let piece = input.read(bytes)?;
-            seen(&bytes[..piece.bytes]);
-            anyhow::Ok(piece)
-        })??;
+        // Waits until the earlier upload from this staging memory is done.
+        let mut blocks = staging.host_mut()?;
+        let bytes = bytemuck::cast_slice_mut(&mut blocks[..]);
+        let piece = input.read(bytes)?;
+        seen(&bytes[..piece.bytes]);
+        drop(blocks);
         let blocks = piece.bytes.div_ceil(size_of::<Block>());
         self.copy.wait_for(hashed)?;
         self.copy.upload(&staging.slice(0..blocks)?, &mut array.slice(0..blocks)?)?;

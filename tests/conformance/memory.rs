@@ -4,6 +4,7 @@ mod between_contexts;
 mod bits;
 mod copies;
 mod exhausted;
+mod guards;
 mod limits;
 mod making;
 mod maps;
@@ -27,6 +28,7 @@ pub fn cases() -> Vec<Case> {
         making::cases(),
         reads::cases(),
         pinned::cases(),
+        guards::cases(),
         copies::cases(),
         bits::cases(),
         regions::cases(),

@@ -194,10 +194,10 @@ impl Machine {
             Op::WritePinned { p, seed } => {
                 let Some(up) = self.up.get_mut(&p) else { unreachable!("bug: no pinned array {p}") };
                 let words = elements(seed, up.len());
-                up.write(|host| host.copy_from_slice(&words))?;
+                up.host_mut()?.copy_from_slice(&words);
                 Ok(Outcome::Done)
             }
-            Op::ReadPinned { d } => self.down[&d].read(<[u32]>::to_vec).map(Outcome::Data),
+            Op::ReadPinned { d } => Ok(Outcome::Data(self.down[&d].host()?.to_vec())),
             _ => unreachable!("bug: {op:?} touches nothing"),
         }
     }

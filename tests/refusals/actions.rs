@@ -85,12 +85,12 @@ fn pinned(ctx: &Context) -> Result<()> {
     let queue = ctx.queue("pinned");
     let mut up: HostArray<u32, Upload> = ctx.pinned([N])?;
     let mut down: HostArray<u32, Download> = ctx.pinned([N])?;
-    up.write(|host| host.copy_from_slice(&counted()))?;
+    up.host_mut()?.copy_from_slice(&counted());
     let mut x = ctx.zeros([N])?;
     queue.upload(&up, &mut x)?;
     queue.download(&x, &mut down)?;
     queue.finish().wait()?;
-    down.read(|host| assert_eq!(host, counted()))?;
+    assert_eq!(*down.host()?, counted());
     Ok(())
 }
 

@@ -3,7 +3,7 @@
 use super::array::Access;
 use super::waits::{Done, compare};
 use super::worker::Worker;
-use fencepost::{ErrorDetail, HostArray, Result};
+use fencepost::{ErrorDetail, HostArray, HostRead, Result};
 
 /// A pinned array to upload from, and its context.
 pub struct Upload {
@@ -38,11 +38,13 @@ impl Worker<'_> {
         let words = self.some_words(LEN);
         self.release();
         let host = &mut self.uploads[at].host;
-        let write = |host: &mut [u32]| host.copy_from_slice(&words);
         if self.rng.bool() {
-            host.write(write)?;
-        } else if is_busy(host.try_write(write))? {
-            return Ok(());
+            host.host_mut()?.copy_from_slice(&words);
+        } else {
+            match unless_busy(host.try_host_mut())? {
+                Some(mut elements) => elements.copy_from_slice(&words),
+                None => return Ok(()),
+            }
         }
         let mut part = self.arrays[to].array.slice(range.clone())?;
         lane.queue.upload(&self.uploads[at].host.slice(range.clone())?, &mut part)?;
@@ -77,15 +79,16 @@ impl Worker<'_> {
         let at = self.rng.usize(..self.downloads.len());
         let Download { host, expected, from } = self.downloads.swap_remove(at);
         self.say(|| format!("reads the download of {from}"));
-        let mut looked = Ok(());
-        let mut look =
-            |found: &[u32]| looked = compare(found, &expected, || format!("the download of {from}"));
-        if self.rng.bool() {
-            host.read(&mut look)?;
-        } else if is_busy(host.try_read(&mut look))? {
+        let look =
+            |found: HostRead<'_, u32>| compare(&found, &expected, || format!("the download of {from}"));
+        let looked = match self.rng.bool() {
+            true => Some(look(host.host()?)),
+            false => unless_busy(host.try_host())?.map(look),
+        };
+        looked.unwrap_or_else(|| {
             self.downloads.push(Download { host, expected, from });
-        }
-        looked
+            Ok(())
+        })
     }
 
     /// Reads all pinned arrays with a download.
@@ -97,10 +100,10 @@ impl Worker<'_> {
     }
 }
 
-/// Returns `true` if the device may still use a pinned array.
-fn is_busy(result: Result<()>) -> Result<bool> {
-    match result {
-        Err(error) if matches!(error.detail(), ErrorDetail::Busy { .. }) => Ok(true),
-        other => other.map(|()| false),
+/// Returns the guard of a pinned array, or `None` if the device may still use the array.
+fn unless_busy<G>(opened: Result<G>) -> Result<Option<G>> {
+    match opened {
+        Err(error) if matches!(error.detail(), ErrorDetail::Busy { .. }) => Ok(None),
+        other => other.map(Some),
     }
 }

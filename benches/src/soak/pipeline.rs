@@ -109,7 +109,7 @@ impl Pipeline {
             self.renew(block)?;
         }
         let slot = &mut self.slots[block as usize % 2];
-        slot.staging.write(|host| (0..len).for_each(|i| host[i] = element(seed, i)))?;
+        slot.staging.host_mut()?[..len].iter_mut().enumerate().for_each(|(i, x)| *x = element(seed, i));
         self.copy.wait_for(&slot.used)?;
         let mut x = slot.x.slice(0..len)?;
         self.copy.upload(&slot.staging.slice(0..len)?, &mut x)?;

@@ -71,7 +71,7 @@ pub use crate::api::queue::{CommandQueue, QueueOptions};
 pub use crate::arrays::device_array::{AnyArray, DeviceArray};
 #[doc(hidden)]
 pub use crate::arrays::device_array::{regrouped, words, words_of};
-pub use crate::arrays::host_array::{Direction, Download, HostArray, Upload};
+pub use crate::arrays::host_array::{Direction, Download, HostArray, HostRead, HostWrite, Upload};
 pub use crate::arrays::map::{ReadMap, WriteMap};
 pub use crate::arrays::over::{Candidates, Over, Parts, Prefix};
 pub use crate::arrays::storage::{AllocationScope, AllocationTracker};

@@ -23,11 +23,11 @@ pub use fencepost_core::{
     AccessList, AdapterChoice, AdapterInfo, AdapterKind, AdoptOptions, AnyArray, BacklogLimit, Bound,
     Capture, CheckOptions, CommandQueue, Condition, Context, ContextOptions, ContextWatch, DType,
     DeviceArray, Diagnostics, Direction, Download, DynKernel, Element, Error, ErrorDetail, ErrorKind, Event,
-    EventOptions, Graph, Grid, HostArray, HostBuffer, HostKernel, Kernel, KernelArgs, KernelFamily, NewAxis,
-    Output, Pending, Policy, PrintOptions, Priority, Profile, Profiler, QueueOptions, ReadMap, ReadTarget,
-    RecorderChoice, Region, RegionAxis, Replay, Result, Scalar, ScopeOptions, ShaderSource, Shape, Snapshot,
-    Source, Tuning, Upload, UserEvent, WaitFor, Warning, WriteMap, adapters, args, builtin_shader, reference,
-    region, synchronize_all,
+    EventOptions, Graph, Grid, HostArray, HostBuffer, HostKernel, HostRead, HostWrite, Kernel, KernelArgs,
+    KernelFamily, NewAxis, Output, Pending, Policy, PrintOptions, Priority, Profile, Profiler, QueueOptions,
+    ReadMap, ReadTarget, RecorderChoice, Region, RegionAxis, Replay, Result, Scalar, ScopeOptions,
+    ShaderSource, Shape, Snapshot, Source, Tuning, Upload, UserEvent, WaitFor, Warning, WriteMap, adapters,
+    args, builtin_shader, reference, region, synchronize_all,
 };
 
 /// Causes of errors, and the sites that they name.

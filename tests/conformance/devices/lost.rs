@@ -105,14 +105,14 @@ const WAITS: &[Wait] = &[
     ("a write of pinned memory that an upload uses", false, |ctx, held| {
         let mut pinned: HostArray<u32, Upload> = ctx.pinned([N])?;
         held.queue.upload(&pinned, &mut held.y.clone())?;
-        pinned.write(|host| host.fill(1))?;
+        pinned.host_mut()?.fill(1);
         // On a context without mapped pinned memory the upload has copied the bytes already.
         held.queue.finish().wait()
     }),
     ("a read of pinned memory that a download uses", false, |ctx, held| {
         let mut pinned: HostArray<u32, Download> = ctx.pinned([N])?;
         held.queue.download(&held.x, &mut pinned)?;
-        pinned.read(|host| host[0]).map(drop)
+        pinned.host().map(drop)
     }),
     ("the time between two events", false, |_, held| {
         if !held.queue.options().timing {

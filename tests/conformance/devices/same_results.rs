@@ -79,7 +79,7 @@ impl Program {
             }
             5 => self.part(&queue, turn, to, rng),
             6 => {
-                self.pinned.write(|host| host.fill(turn)).unwrap();
+                self.pinned.host_mut().unwrap().fill(turn);
                 queue.upload(&self.pinned, &mut self.arrays[to]).unwrap();
                 self.host[to].fill(turn);
             }

@@ -72,12 +72,12 @@ const WAYS: [(&str, Way); 10] = [
     ("a download", |at| {
         let mut host: HostArray<u32, Download> = at.ctx.pinned([N]).unwrap();
         at.queue.download(&at.x, &mut host).unwrap();
-        Box::new(move || assert_eq!(host.read(<[u32]>::to_vec).unwrap(), [VALUE; N]))
+        Box::new(move || assert_eq!(host.host().unwrap().to_vec(), [VALUE; N]))
     }),
     ("an upload whose source is filled again", |at| {
         let mut host: HostArray<u32, Upload> = at.ctx.pinned([N]).unwrap();
         at.queue.upload(&host, &mut at.queue.zeros([N]).unwrap()).unwrap();
-        Box::new(move || host.write(|words| words.fill(VALUE)).unwrap())
+        Box::new(move || host.host_mut().unwrap().fill(VALUE))
     }),
     ("a callback", callback),
     ("a profile", |at| {

@@ -83,10 +83,10 @@ fn two_downloads(subject: &Subject) {
     let gate = hold(&queue);
     queue.download(&x[1], &mut host[1]).unwrap();
     first.wait().unwrap();
-    assert_eq!(host[0].try_read(<[u32]>::to_vec).unwrap(), [1; N]);
-    assert!(host[1].try_read(<[u32]>::to_vec).is_err(), "the second download is still in use");
+    assert_eq!(host[0].try_host().unwrap().to_vec(), [1; N]);
+    assert!(host[1].try_host().is_err(), "the second download is still in use");
     gate.signal();
-    assert_eq!(host[1].read(<[u32]>::to_vec).unwrap(), [2; N]);
+    assert_eq!(host[1].host().unwrap().to_vec(), [2; N]);
 }
 
 fn in_order(subject: &Subject) {

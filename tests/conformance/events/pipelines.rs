@@ -106,9 +106,9 @@ fn double_buffer(subject: &Subject) {
     let mut sum = ctx.zeros([BLOCK]).unwrap();
     for block in 0..BLOCKS {
         let side = block as usize % 2;
-        staging[side]
-            .write(|host| host.iter_mut().enumerate().for_each(|(i, x)| *x = element(block, i)))
-            .unwrap();
+        let mut host = staging[side].host_mut().unwrap();
+        host.iter_mut().enumerate().for_each(|(i, x)| *x = element(block, i));
+        drop(host);
         copy.wait_for(&free[side]).unwrap();
         copy.upload(&staging[side], &mut buffers[side]).unwrap();
         filled.record(&copy).unwrap();

@@ -64,7 +64,7 @@ fn every_kind(subject: &Subject) {
         Ok((c.read_as("part", &part)?, c.read_as("whole", &y)?))
     });
     for round in 1..4 {
-        pinned.write(|host| host.fill(round)).unwrap();
+        pinned.host_mut().unwrap().fill(round);
         let run = queue.replay(&graph).unwrap();
         let y: Vec<u32> =
             bytes.iter().map(|&from_host| Mix::of(1, 0, round, Mix::of(1, 0, from_host, 1))).collect();
@@ -75,7 +75,7 @@ fn every_kind(subject: &Subject) {
     let y = queue.full([N], 4_u32).unwrap();
     let (graph, ()) = queue.capture(|c| c.download(&y, &mut back)).unwrap();
     queue.replay(&graph).unwrap();
-    assert_eq!(back.read(|host| host.to_vec()).unwrap(), [4; N]);
+    assert_eq!(back.host().unwrap().to_vec(), [4; N]);
 }
 
 fn forked(subject: &Subject) {
@@ -125,7 +125,7 @@ fn host_function(subject: &Subject) {
     let (sender, receiver) = std::sync::mpsc::channel();
     let mut x = ctx.zeros::<u32, 1>([N]).unwrap();
     let mut host: HostArray<u32, Upload> = ctx.pinned([N]).unwrap();
-    host.write(|host| host.fill(0)).unwrap();
+    host.host_mut().unwrap().fill(0);
     let mut calls = 0;
     let (graph, ()) = queue.graph_of(|c| {
         c.fill(&mut x, 1)?;

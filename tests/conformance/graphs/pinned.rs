@@ -37,14 +37,14 @@ fn uploads(subject: &Subject) {
     });
     for round in 1..4 {
         let value = |at: usize| 100 * round + at as u32;
-        words.write(|host| (0..N).for_each(|at| host[at] = value(at))).unwrap();
-        halves.write(|host| (0..6).for_each(|at| host[at] = value(at) as u16)).unwrap();
-        padded.write(|host| (0..12).for_each(|at| host[at] = value(at))).unwrap();
+        words.host_mut().unwrap().iter_mut().enumerate().for_each(|(at, x)| *x = value(at));
+        halves.host_mut().unwrap().iter_mut().enumerate().for_each(|(at, x)| *x = value(at) as u16);
+        padded.host_mut().unwrap().iter_mut().enumerate().for_each(|(at, x)| *x = value(at));
         queue.replay(&graph).unwrap();
         // The caller may refill the arrays after the call, because the replay has copied the bytes.
-        words.write(|host| host.fill(0)).unwrap();
-        halves.write(|host| host.fill(0)).unwrap();
-        padded.write(|host| host.fill(0)).unwrap();
+        words.host_mut().unwrap().fill(0);
+        halves.host_mut().unwrap().fill(0);
+        padded.host_mut().unwrap().fill(0);
         assert_eq!(queue.read(&whole).wait().unwrap(), (0..N).map(value).collect::<Vec<_>>());
         assert_eq!(queue.read(&part).wait().unwrap(), [8, 9, 10, 11].map(value));
         let mut right = [0; 15];
@@ -76,10 +76,10 @@ fn downloads(subject: &Subject) {
         let all: Vec<u32> = (0..N).map(value).collect();
         queue.upload(&all, &mut x).unwrap();
         queue.replay(&graph).unwrap();
-        assert_eq!(whole.read(|host| host.to_vec()).unwrap(), all);
-        assert_eq!(part.read(|host| host.to_vec()).unwrap(), [4, 5].map(value));
-        assert_eq!(column.read(|host| host.to_vec()).unwrap(), [3, 11, 19, 27, 35, 43, 51, 59].map(value));
-        let rows = padded.read(|host| host.to_vec()).unwrap();
+        assert_eq!(whole.host().unwrap().to_vec(), all);
+        assert_eq!(part.host().unwrap().to_vec(), [4, 5].map(value));
+        assert_eq!(column.host().unwrap().to_vec(), [3, 11, 19, 27, 35, 43, 51, 59].map(value));
+        let rows = padded.host().unwrap().to_vec();
         let right: Vec<u32> = all.chunks(8).flat_map(|row| row.iter().copied().chain([0])).collect();
         assert_eq!(rows, right);
         assert_eq!(queue.read(&x).wait().unwrap(), [0; N]);
@@ -101,14 +101,14 @@ fn last_download(subject: &Subject) {
         let queue = if round % 2 == 0 { &queue } else { &other };
         queue.replay(&graph).unwrap();
     }
-    assert_eq!(back.read(|host| host.to_vec()).unwrap(), [right(10); N]);
+    assert_eq!(back.host().unwrap().to_vec(), [right(10); N]);
     // A later eager download overwrites the array, and so does a later replay.
     queue.fill(&mut x, 0).unwrap();
     queue.replay(&graph).unwrap();
     queue.download(&one, &mut back).unwrap();
-    assert_eq!(back.read(|host| host.to_vec()).unwrap(), [1; N]);
+    assert_eq!(back.host().unwrap().to_vec(), [1; N]);
     queue.replay(&graph).unwrap();
-    assert_eq!(back.read(|host| host.to_vec()).unwrap(), [right(2); N]);
+    assert_eq!(back.host().unwrap().to_vec(), [right(2); N]);
 }
 
 fn forks_and_children(subject: &Subject) {
@@ -129,10 +129,10 @@ fn forks_and_children(subject: &Subject) {
     let (parent, ()) = queue.capture(|c| (0..2).try_for_each(|_| c.replay(&child).map(drop))).unwrap();
     assert_eq!(parent.nodes(), 2 * child.nodes());
     for (round, graph) in [(5, &child), (6, &parent), (7, &child), (8, &parent)] {
-        up.write(|host| host.fill(round)).unwrap();
+        up.host_mut().unwrap().fill(round);
         queue.replay(graph).unwrap();
-        assert_eq!(back.read(|host| host.to_vec()).unwrap(), [Mix::of(3, 1, round, 2); N]);
-        assert_eq!(also.read(|host| host.to_vec()).unwrap(), [round; N]);
+        assert_eq!(back.host().unwrap().to_vec(), [Mix::of(3, 1, round, 2); N]);
+        assert_eq!(also.host().unwrap().to_vec(), [round; N]);
     }
 }
 
@@ -169,14 +169,14 @@ fn drops(subject: &Subject) {
     for graph_first in [true, false] {
         let mut up: HostArray<u32, Upload> = ctx.pinned([N]).unwrap();
         let mut back: HostArray<u32, Download> = ctx.pinned([N]).unwrap();
-        up.write(|host| host.fill(9)).unwrap();
+        up.host_mut().unwrap().fill(9);
         let (graph, ()) = queue.graph_of(|c| {
             c.upload(&up, &mut x)?;
             c.download(&x, &mut back)
         });
         if graph_first {
             drop((queue.replay(&graph).unwrap(), graph));
-            assert_eq!(back.read(|host| host.to_vec()).unwrap(), [9; N]);
+            assert_eq!(back.host().unwrap().to_vec(), [9; N]);
             drop((up, back));
         } else {
             drop((up, back));

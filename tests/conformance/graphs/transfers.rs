@@ -111,7 +111,7 @@ fn uploads(subject: &Subject) {
     }
     let (at_replay, ()) = queue.capture(|c| c.upload(&pinned.slice(0..N)?, &mut y)).unwrap();
     for round in 4..7 {
-        pinned.write(|host| host.fill(round)).unwrap();
+        pinned.host_mut().unwrap().fill(round);
         assert_eq!(queue.read_after(&at_replay, &y), [round; N]);
     }
 }

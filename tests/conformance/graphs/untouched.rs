@@ -59,7 +59,7 @@ fn untouched(subject: &Subject) {
     }
     assert_eq!(counted.submissions(), submitted, "a capture submits");
     assert_eq!(calls.load(Ordering::SeqCst), 0);
-    assert_eq!(back.read(|host| host.to_vec()).unwrap(), [0; N]);
+    assert_eq!(back.host().unwrap().to_vec(), [0; N]);
     for (array, value) in arrays.iter().zip(1..) {
         assert_eq!(queue.read(array).wait().unwrap(), [value; N]);
     }

@@ -67,10 +67,10 @@ fn aligned(s: &Subject) {
         assert_eq!(queue.read(&x).wait().unwrap(), [1, 2, 9, 4].map(page));
         let mut host: HostArray<Page, Download> = ctx.pinned([4]).unwrap();
         queue.download(&x, &mut host).unwrap();
-        assert_eq!(host.read(|pages| pages[2]).unwrap(), page(9));
+        assert_eq!(host.host().unwrap()[2], page(9));
         let mut host: HostArray<Page, Upload> = ctx.pinned([1]).unwrap();
-        host.write(|pages| pages[0] = page(7)).unwrap();
-        assert_eq!(host.read(|pages| pages[0]).unwrap(), page(7));
+        host.host_mut().unwrap()[0] = page(7);
+        assert_eq!(host.host().unwrap()[0], page(7));
     }
 }
 

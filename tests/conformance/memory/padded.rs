@@ -73,7 +73,7 @@ fn only_the_elements(s: &Subject) {
         assert_eq!(into, counted(LEN));
         let mut host: HostArray<u32, Download> = ctx.pinned([LEN]).unwrap();
         queue.download(&x, &mut host).unwrap();
-        assert_eq!(host.read(<[u32]>::to_vec).unwrap(), counted(LEN));
+        assert_eq!(host.host().unwrap().to_vec(), counted(LEN));
         assert_eq!(memory(&x), laid_out(&counted(LEN), 9));
     }
 }
@@ -176,27 +176,27 @@ fn pinned_alike(s: &Subject) {
     let (ctx, queue) = s.with_queue("q");
     let mut up: HostArray<u32, Upload, 2> = ctx.pinned(Shape::padded(SHAPE, PADDED)).unwrap();
     assert_eq!((up.shape(), up.padded_shape(), up.len()), (SHAPE, PADDED, LEN));
-    assert_eq!(up.read(<[u32]>::to_vec).unwrap(), [0; 512]);
+    assert_eq!(up.host().unwrap().to_vec(), [0; 512]);
     let all = laid_out(&counted(LEN), 3);
-    up.write(|memory| memory.copy_from_slice(&all)).unwrap();
+    up.host_mut().unwrap().copy_from_slice(&all);
     let mut x = padded(&ctx, &queue, 9);
     queue.upload(&up, &mut x).unwrap();
     assert_eq!(memory(&x), all, "the upload copies elements and padding");
     let mut down: HostArray<u32, Download, 2> = ctx.pinned(Shape::padded(SHAPE, PADDED)).unwrap();
     queue.download(&x, &mut down).unwrap();
-    assert_eq!(down.read(<[u32]>::to_vec).unwrap(), all);
+    assert_eq!(down.host().unwrap().to_vec(), all);
     let gate = queue.hold();
     queue.upload(&up, &mut x).unwrap();
     queue.download(&x, &mut down).unwrap();
     assert!(!queue.marker().is_complete().unwrap(), "the gate is closed");
     gate.signal();
-    assert_eq!(down.read(<[u32]>::to_vec).unwrap(), all);
+    assert_eq!(down.host().unwrap().to_vec(), all);
 }
 
 fn pinned_otherwise(s: &Subject) {
     let (ctx, queue) = s.with_queue("q");
     let mut up: HostArray<u32, Upload, 2> = ctx.pinned(Shape::padded(SHAPE, PADDED)).unwrap();
-    up.write(|memory| memory.copy_from_slice(&laid_out(&counted(LEN), 3))).unwrap();
+    up.host_mut().unwrap().copy_from_slice(&laid_out(&counted(LEN), 3));
     let mut plain = ctx.zeros(SHAPE).unwrap();
     queue.upload(&up, &mut plain).unwrap();
     assert_eq!(queue.read(&plain).wait().unwrap(), counted(LEN));
@@ -217,7 +217,7 @@ fn pinned_otherwise(s: &Subject) {
     assert_eq!(queue.read_region(&wide, region![4..9, 0]).wait().unwrap(), expected);
 
     let mut flat: HostArray<u32, Upload> = ctx.pinned([300]).unwrap();
-    flat.write(|host| host.copy_from_slice(&counted(300))).unwrap();
+    flat.host_mut().unwrap().copy_from_slice(&counted(300));
     let mut x = padded(&ctx, &queue, 9);
     queue.upload(&flat.slice(0..LEN).unwrap(), &mut x).unwrap();
     assert_eq!(memory(&x), laid_out(&counted(LEN), 9));
@@ -227,7 +227,7 @@ fn pinned_otherwise(s: &Subject) {
     drop(used);
     let mut down: HostArray<u32, Download, 2> = ctx.pinned(Shape::padded(SHAPE, [20, 14])).unwrap();
     queue.download(&x, &mut down).unwrap();
-    let host = down.read(<[u32]>::to_vec).unwrap();
+    let host = down.host().unwrap().to_vec();
     let rows: Vec<&[u32]> = host.chunks(14).collect();
     assert_eq!(rows[..17].iter().flat_map(|row| row[..13].to_vec()).collect::<Vec<_>>(), counted(LEN));
     assert!(rows[..17].iter().all(|row| row[13] == 0) && rows[17..].iter().all(|row| *row == [0; 14]));

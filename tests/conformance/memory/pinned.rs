@@ -32,13 +32,13 @@ fn both_ways(s: &Subject) {
         let mut source = upload(&ctx, n);
         let mut target = download(&ctx, n);
         let mut x = queue.zeros([n]).unwrap();
-        assert_eq!(source.read(<[u32]>::to_vec).unwrap(), vec![0; n], "a pinned array starts as zeros");
+        assert_eq!(source.host().unwrap().to_vec(), vec![0; n], "a pinned array starts as zeros");
         for round in 0..3 {
             let elements: Vec<u32> = (round..).take(n).map(|i| i ^ 0x5555).collect();
-            source.write(|host| host.copy_from_slice(&elements)).unwrap();
+            source.host_mut().unwrap().copy_from_slice(&elements);
             queue.upload(&source, &mut x).unwrap();
             queue.download(&x, &mut target).unwrap();
-            assert_eq!(target.read(<[u32]>::to_vec).unwrap(), elements);
+            assert_eq!(target.host().unwrap().to_vec(), elements);
             assert_eq!(queue.read(&x).wait().unwrap(), elements);
         }
     }
@@ -49,7 +49,7 @@ fn writes_wait(s: &Subject) {
     let mut source = upload(&ctx, 10_000);
     let mut arrays = Vec::new();
     for round in 0..20 {
-        source.write(|host| host.fill(round)).unwrap();
+        source.host_mut().unwrap().fill(round);
         let mut x = queue.empty([10_000]).unwrap();
         queue.upload(&source, &mut x).unwrap();
         arrays.push(x);
@@ -67,7 +67,7 @@ fn reads_wait(s: &Subject) {
         queue.fill(&mut x, round).unwrap();
         queue.download(&x, &mut target).unwrap();
         queue.fill(&mut x, 1000).unwrap();
-        assert_eq!(target.read(<[u32]>::to_vec).unwrap(), [round; 10_000]);
+        assert_eq!(target.host().unwrap().to_vec(), [round; 10_000]);
     }
 }
 
@@ -75,30 +75,30 @@ fn tries(s: &Subject) {
     let (ctx, queue) = s.with_queue("q");
     let mut source = upload(&ctx, 64);
     let mut target = download(&ctx, 64);
-    source.write(|host| host.fill(1)).unwrap();
+    source.host_mut().unwrap().fill(1);
     let mut x = queue.zeros([64]).unwrap();
     let gate = queue.hold();
     queue.upload(&source, &mut x).unwrap();
     queue.download(&x, &mut target).unwrap();
     assert!(!queue.marker().is_complete().unwrap(), "the gate is closed");
     // On a context without mapped pinned memory the upload has copied the bytes, and the host may write.
-    if let Err(error) = source.try_write(|host| host.fill(2)) {
+    if let Err(error) = source.try_host_mut().map(|mut host| host.fill(2)) {
         assert!(matches!(error.detail(), ErrorDetail::Busy { .. }), "{error}");
     }
-    assert!(source.try_read(<[u32]>::len).is_ok(), "the device only reads the source");
-    let error = assert_error!(target.try_read(<[u32]>::to_vec), ErrorDetail::Busy { .. });
+    assert!(source.try_host().is_ok(), "the device only reads the source");
+    let error = assert_error!(target.try_host(), ErrorDetail::Busy { .. });
     assert!(error.to_string().contains("pinned u32 [64], line"), "the error names the array: {error}");
     gate.signal();
-    assert_eq!(target.read(<[u32]>::to_vec).unwrap(), [1; 64]);
-    assert_eq!(target.try_read(<[u32]>::to_vec).unwrap(), [1; 64]);
-    source.try_write(|host| host.fill(3)).unwrap();
+    assert_eq!(target.host().unwrap().to_vec(), [1; 64]);
+    assert_eq!(target.try_host().unwrap().to_vec(), [1; 64]);
+    source.try_host_mut().unwrap().fill(3);
     assert_eq!(queue.read(&x).wait().unwrap(), [1; 64]);
 }
 
 fn ranges(s: &Subject) {
     let (ctx, queue) = s.with_queue("q");
     let mut source = upload(&ctx, 100);
-    source.write(|host| host.iter_mut().zip(0..).for_each(|(x, i)| *x = i)).unwrap();
+    source.host_mut().unwrap().iter_mut().zip(0..).for_each(|(x, i)| *x = i);
     let mut x = queue.zeros([10]).unwrap();
     queue.upload(&source.slice(30..40).unwrap(), &mut x).unwrap();
     assert_eq!(queue.read(&x).wait().unwrap(), (30..40).collect::<Vec<u32>>());
@@ -111,14 +111,14 @@ fn dropped(s: &Subject) {
     let mut x = queue.zeros([1000]).unwrap();
     let gate = queue.hold();
     let mut source = upload(&ctx, 1000);
-    source.write(|host| host.fill(5)).unwrap();
+    source.host_mut().unwrap().fill(5);
     queue.upload(&source, &mut x).unwrap();
     let mut target = download(&ctx, 1000);
     queue.download(&x, &mut target).unwrap();
     drop((source, target));
     // Another pinned array must not get the memory that the upload still needs.
     let mut next = upload(&ctx, 1000);
-    next.write(|host| host.fill(6)).unwrap();
+    next.host_mut().unwrap().fill(6);
     gate.signal();
     assert_eq!(queue.read(&x).wait().unwrap(), [5; 1000]);
 }
@@ -135,8 +135,8 @@ fn callbacks(s: &Subject) {
         queue.download(&x, &mut host).unwrap();
         let sender = sender.clone();
         let look = move || {
-            let bytes = host.try_read(<[u32]>::to_vec).expect("the download before the callback is complete");
-            sender.send((turn, bytes)).unwrap();
+            let host = host.try_host().expect("the download before the callback is complete");
+            sender.send((turn, host.to_vec())).unwrap();
         };
         queue.callback(look).unwrap();
     }
@@ -150,7 +150,7 @@ fn regions(s: &Subject) {
     let (ctx, queue) = s.with_queue("q");
     let elements: Vec<u32> = (0..24).collect();
     let mut up: HostArray<u32, Upload, 2> = ctx.pinned([4, 6]).unwrap();
-    up.write(|host| host.copy_from_slice(&elements)).unwrap();
+    up.host_mut().unwrap().copy_from_slice(&elements);
     let [mut a, mut b] = [0; 2].map(|_| ctx.zeros::<u32, 2>([9, 9]).unwrap());
     let place = region![1..9; 2, 2..8];
     queue.upload_region(&up, &mut a, &place).unwrap();
@@ -158,5 +158,5 @@ fn regions(s: &Subject) {
     assert_eq!(queue.read(&a).wait().unwrap(), queue.read(&b).wait().unwrap());
     let mut down: HostArray<u32, Download, 2> = ctx.pinned([4, 6]).unwrap();
     queue.download_region(&a, &place, &mut down).unwrap();
-    assert_eq!(down.read(<[u32]>::to_vec).unwrap(), elements);
+    assert_eq!(down.host().unwrap().to_vec(), elements);
 }

@@ -222,11 +222,11 @@ fn pinned_again(s: &Subject) {
     let ctx = s.ctx();
     let up = |n: usize| ctx.pinned::<u32, Upload, 1>([n]).unwrap();
     let mut first = up(WORDS);
-    first.write(|host| host.fill(u32::MAX)).unwrap();
+    first.host_mut().unwrap().fill(u32::MAX);
     drop(first);
     let blocks = ctx.pool().stats().blocks;
     let again = up(WORDS);
-    assert_eq!(again.read(|host| host.to_vec()).unwrap(), [0; WORDS], "the array has no stale byte");
+    assert_eq!(again.host().unwrap().to_vec(), [0; WORDS], "the array has no stale byte");
     assert_eq!(ctx.pool().stats().blocks, blocks);
     let down: HostArray<u32, Download> = ctx.pinned([WORDS]).unwrap();
     let other = up(WORDS / 4);

@@ -56,7 +56,7 @@ fn storage(s: &Subject) {
         queue.read_into(&x, &mut slice).unwrap();
         queue.fill(&mut x, 77).unwrap();
         pollster::block_on(downloaded.done()).unwrap();
-        assert_eq!(pinned.try_read(<[u32]>::to_vec).unwrap(), [value; 500], "the download is complete");
+        assert_eq!(pinned.try_host().unwrap().to_vec(), [value; 500], "the download is complete");
         assert_eq!(slice, [value; 500]);
     }
     let x = queue.array(&counted(500)).unwrap();

@@ -67,7 +67,7 @@ fn to_the_host<const D: usize>(
     let picked = queue.read_region(x, from).wait().unwrap();
     let mut host: HostArray<u32, Download> = ctx.pinned([picked.len()]).unwrap();
     queue.download_region(x, from, &mut host).unwrap();
-    assert_eq!(host.read(<[u32]>::to_vec).unwrap(), picked, "{from:?}");
+    assert_eq!(host.host().unwrap().to_vec(), picked, "{from:?}");
     picked
 }
 

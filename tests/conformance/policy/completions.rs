@@ -62,11 +62,11 @@ const ASKS: [Ask; 16] = [
     ("a time", |bed| drop(bed.queue.marker().seconds_since(&bed.start).wait().unwrap_err())),
     ("a download", |bed| {
         bed.queue.download(&bed.x, &mut bed.down).unwrap();
-        refused(bed.down.read(|_| ()));
+        refused(bed.down.host());
     }),
     ("an attempt at a download", |bed| {
         bed.queue.download(&bed.x, &mut bed.down).unwrap();
-        bed.down.try_read(|_| ()).unwrap_err();
+        bed.down.try_host().unwrap_err();
     }),
     ("a poll of a future", |bed| not_there(poll_once(bed.queue.finish()))),
     ("a poll of a read", |bed| not_there(poll_once(bed.queue.read(&bed.x)))),

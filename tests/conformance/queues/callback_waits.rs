@@ -100,8 +100,14 @@ const WAITS: &[(&str, Asks, Wait)] = &[
     ("a read of a region", Asks::Work, |t, way| way.wait(t.queue.read_region(&t.array, region![0..N / 2]))),
     ("a map to read", Asks::Work, |t, way| way.wait(t.array.map_read())),
     ("a map to write", Asks::Work, |t, way| way.wait(t.array.map_write())),
-    ("a pinned array to download to", Asks::Work, |t, _| t.down.read(|host| assert_eq!(host, [7; N]))),
-    ("a pinned array to upload from", Asks::WorkOrNothing, |t, _| t.up.write(|host| host.fill(8))),
+    ("a pinned array to download to", Asks::Work, |t, _| {
+        assert_eq!(*t.down.host()?, [7; N]);
+        Ok(())
+    }),
+    ("a pinned array to upload from", Asks::WorkOrNothing, |t, _| {
+        t.up.host_mut()?.fill(8);
+        Ok(())
+    }),
     ("a time", Asks::WorkOrNothing, |t, way| way.wait(t.after.seconds_since(&t.before))),
     ("a synchronize", Asks::Context, |t, way| way.wait(t.ctx.synchronize())),
     ("a profile", Asks::Context, |t, way| {

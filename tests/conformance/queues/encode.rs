@@ -155,7 +155,7 @@ fn shared(subject: &Subject) {
         let mut host: HostArray<u32, Download> = ctx.pinned([15]).unwrap();
         queue.download(&x, &mut host).unwrap();
         let expected = [vec![9; 1], vec![2; 4], vec![7; 5], vec![2; 5]].concat();
-        assert_eq!(host.read(|words| words.to_vec()).unwrap(), expected);
+        assert_eq!(host.host().unwrap().to_vec(), expected);
         // The half word at the end of a shared array belongs to no other array.
         let odd = ctx.shared_array::<half::f16, 1>([3], Usages::empty()).unwrap();
         queue.upload(&[half::f16::ONE; 3], &mut odd.clone()).unwrap();

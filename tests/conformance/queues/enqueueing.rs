@@ -66,7 +66,7 @@ impl Things {
     /// Makes the objects for a queue of the context.
     fn new(ctx: &Context, queue: &CommandQueue) -> Self {
         let mut pinned = ctx.pinned([N]).unwrap();
-        pinned.write(|host| host.fill(5)).unwrap();
+        pinned.host_mut().unwrap().fill(5);
         let mix = ctx.kernel::<Mix>().unwrap();
         let [x, y] = [0; 2].map(|_| ctx.zeros([N]).unwrap());
         let result = ctx.pinned([N]).unwrap();
@@ -98,7 +98,7 @@ impl Things {
         assert_eq!(read.unwrap().wait().unwrap(), [y; N]);
         finished.unwrap().wait().unwrap();
         assert!(end.unwrap().is_complete().unwrap());
-        assert_eq!(self.result.read(<[u32]>::to_vec).unwrap(), [y; N]);
+        assert_eq!(self.result.host().unwrap().to_vec(), [y; N]);
     }
 }
 

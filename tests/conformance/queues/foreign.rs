@@ -70,9 +70,9 @@ fn verbs(subject: &Subject) {
         assert_eq!(queue.read(&other).wait().unwrap(), expected);
         let mut host: HostArray<u32, Download> = ctx.pinned([N]).unwrap();
         queue.download(&x, &mut host).unwrap();
-        assert_eq!(host.read(|words| words.to_vec()).unwrap(), expected);
+        assert_eq!(host.host().unwrap().to_vec(), expected);
         let mut up: HostArray<u32, Upload> = ctx.pinned([N]).unwrap();
-        up.write(|words| words.copy_from_slice(&count(5))).unwrap();
+        up.host_mut().unwrap().copy_from_slice(&count(5));
         queue.upload(&up, &mut x).unwrap();
         assert_eq!(*x.map_read().wait().unwrap(), count(5));
         x.map_write().wait().unwrap()[0] = 77;

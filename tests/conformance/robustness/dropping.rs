@@ -44,7 +44,7 @@ fn things(s: &Subject, ctx: &Context) -> (Vec<Thing>, HostArray<f32, Download>) 
     let mut target: HostArray<f32, Download> = ctx.pinned([64]).unwrap();
     let event = ctx.event();
     let user = ctx.user_event("user");
-    source.write(|host| host.fill(3.0)).unwrap();
+    source.host_mut().unwrap().fill(3.0);
     queue.upload(&source, &mut y).unwrap();
     queue.launch_dyn(&kernel, Grid::threads([64]), args![2.0_f32, &x, &mut y]).unwrap();
     event.record(&queue).unwrap();
@@ -80,7 +80,7 @@ fn any_order(s: &Subject) {
         let mut rng = fastrand::Rng::with_seed(seed);
         rng.shuffle(&mut things);
         things.into_iter().for_each(|thing| thing(seed % 2 == 0 && rng.bool()));
-        assert_eq!(target.read(|host| host.to_vec()).unwrap(), [5.0; 64], "seed {seed}");
+        assert_eq!(target.host().unwrap().to_vec(), [5.0; 64], "seed {seed}");
         drop(target);
         ends(&watch);
     }

@@ -44,7 +44,7 @@ const KINDS: &[(&str, Kind)] = &[
     }),
     ("upload of pinned memory", |b| {
         let mut host: HostArray<u32, Upload> = b.ctx.pinned([N])?;
-        host.write(|elements| elements.fill(1))?;
+        host.host_mut()?.fill(1);
         b.write_zeros(|q, x| q.upload(&host, x))
     }),
     ("array", |b| b.reader_sees(&b.writes.array(&[1; N])?, 1)),

@@ -44,7 +44,7 @@ fn verbs(ctx: &Context) -> Vec<(&'static str, Activity, String)> {
     b.download(&x, &mut pinned).unwrap();
     b.upload(&source, &mut x).unwrap();
     assert_eq!(read.wait().unwrap()[2], 9);
-    assert_eq!(pinned.read(|host| host[9]).unwrap(), 1);
+    assert_eq!(pinned.host().unwrap()[9], 1);
     vec![
         ("a", Activity::Fill, bytes(N)),
         ("a", Activity::Fill, bytes(N)),

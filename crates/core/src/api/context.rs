@@ -389,9 +389,8 @@ impl Context {
         ArrayOps { owner: &self.owner, by, captured: None }
     }
 
-    /// Returns a zeroed pinned host array; see [`HostArray`]. In a padded array, `read` and `write` include the
-    /// padding. A transfer to or from a device array with the same shape and the same padded shape is one copy, padding
-    /// included.
+    /// Returns a zeroed pinned host array; see [`HostArray`]. In a padded array, the guards include the padding. A
+    /// transfer to or from a device array with the same shape and the same padded shape is one copy, padding included.
     ///
     /// # Errors
     /// Returns [`ErrorDetail::TooLarge`](crate::ErrorDetail::TooLarge), [`ErrorDetail::OutOfMemory`](crate::ErrorDetail::OutOfMemory),
@@ -403,7 +402,7 @@ impl Context {
     /// # let (ctx, queue) = fencepost::doctest();
     /// let shape = Shape::padded([2, 1], [2, 3]);
     /// let mut host: HostArray<u32, Upload, 2> = ctx.pinned(shape)?;
-    /// host.write(|memory| memory.copy_from_slice(&[1, 0, 0, 2, 0, 0]))?;
+    /// host.host_mut()?.copy_from_slice(&[1, 0, 0, 2, 0, 0]);
     /// let mut x = ctx.zeros(shape)?;
     /// queue.upload(&host, &mut x)?;
     /// assert_eq!(queue.read(&x).wait()?, [1, 2]);
@@ -629,5 +628,5 @@ impl LateSteps<()> for EndOfContexts {
 }
 
 fn would_deadlock(error: &Error) -> bool {
-    matches!(error.detail(), ErrorDetail::WouldDeadlock { .. })
+    matches!(error.detail(), ErrorDetail::WouldDeadlock { .. } | ErrorDetail::WaitInGuard { .. })
 }

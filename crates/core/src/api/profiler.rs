@@ -103,7 +103,10 @@ fn ignore_failed_work(result: Result<()>) -> Result<()> {
         Err(error)
             if matches!(
                 error.detail(),
-                ErrorDetail::DeviceLost { .. } | ErrorDetail::WouldDeadlock { .. } | ErrorDetail::Pending(_)
+                ErrorDetail::DeviceLost { .. }
+                    | ErrorDetail::WouldDeadlock { .. }
+                    | ErrorDetail::WaitInGuard { .. }
+                    | ErrorDetail::Pending(_)
             ) =>
         {
             Err(error)

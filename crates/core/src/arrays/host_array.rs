@@ -1,11 +1,12 @@
 //! Pinned host memory, which the device copies from or to directly.
 
 use crate::arrays::device_array::ArrayRef;
+use crate::arrays::host_elements::HostElements;
 use crate::arrays::read::ReplayedDownload;
 use crate::arrays::storage::Storage;
 use crate::error::{CommandKind, Error, ErrorDetail, Result};
-use crate::memory::block::{Heap, Memory};
-use crate::memory::host_access::{HostAccess, HostUseKind};
+use crate::memory::block::Heap;
+use crate::memory::host_access::HostUseKind;
 use crate::memory::region::{ArrayShape, PaddedShape, Shape, elements};
 use crate::runtime::captured::check_host_access;
 use crate::runtime::event::same_context;
@@ -16,8 +17,10 @@ use crate::scheduler::wakers::Deadline;
 use fencepost_kernels::Element;
 use fencepost_sync::prim::{Condvar, Mutex, lock, sleep_for};
 use fencepost_sync::{Slot, Stamp};
+use std::borrow::Cow;
 use std::fmt;
 use std::marker::PhantomData;
+use std::ops::{Deref, DerefMut};
 use std::panic::Location;
 use std::sync::Arc;
 use std::thread::ThreadId;
@@ -29,7 +32,7 @@ pub enum Upload {}
 #[derive(Clone, Copy, Debug)]
 pub enum Download {}
 
-/// A host access: its deadline, and the name and source line of the call.
+/// The call of a host access: its deadline, its name and its source line.
 type HostCallSite = (Deadline, &'static str, &'static Location<'static>);
 
 /// The direction of a [`HostArray`].
@@ -51,9 +54,10 @@ mod sealed {
 
 /// Pinned host memory: the device copies from it or to it while the program goes on.
 ///
-/// Each access waits for the last use of the array by the device; the `try_` methods return [`ErrorDetail::Busy`]
-/// instead. On devices without pinned memory (GL, browsers), the array is ordinary memory. The call that enqueues an
-/// upload then copies it; for an upload in a graph, this call is [`replay`](crate::CommandQueue::replay).
+/// The host accesses the elements through guards. Each access waits for the last use of the array by the device; the
+/// `try_` methods return [`ErrorDetail::Busy`] instead. On devices without pinned memory (GL, browsers), the array is
+/// ordinary memory. The call that enqueues an upload then copies it; for an upload in a graph, this call is
+/// [`replay`](crate::CommandQueue::replay).
 ///
 /// # Example
 /// ```
@@ -62,10 +66,10 @@ mod sealed {
 /// let mut block: HostArray<f32, Upload> = ctx.pinned([4])?;
 /// let mut result: HostArray<f32, Download> = ctx.pinned([4])?;
 /// let mut x = ctx.zeros([4])?;
-/// block.write(|host| host.copy_from_slice(&[1.0, 2.0, 3.0, 4.0]))?;
+/// block.host_mut()?.copy_from_slice(&[1.0, 2.0, 3.0, 4.0]);
 /// queue.upload(&block, &mut x)?;
 /// queue.download(&x, &mut result)?;
-/// assert_eq!(result.read(|host| host.to_vec())?, [1.0, 2.0, 3.0, 4.0]);
+/// assert_eq!(*result.host()?, [1.0, 2.0, 3.0, 4.0]);
 /// # Ok::<(), fencepost::Error>(())
 /// ```
 pub struct HostArray<T: Element, Dir: Direction, const D: usize = 1> {
@@ -161,90 +165,131 @@ impl<T: Element, Dir: Direction, const D: usize> HostArray<T, Dir, D> {
         self.len() == 0
     }
 
-    /// Waits for the device's last write to the elements, then calls `f` with them, including the padding.
+    /// Waits for the device's last write to the elements, and returns a guard that gives read access to them, including
+    /// the padding. Several guards may be open at once, and stay open during later calls.
+    ///
+    /// A replay of a graph that writes the array waits until its guards are dropped. A guard stays on its thread, so a
+    /// wait of that thread for such a replay can never end, and is an error. The program should not await such a replay
+    /// while it holds the guard. A guard that the program leaks ends with the next download to the array, with the next
+    /// [`host_mut`](Self::host_mut), or with the drop of the array.
     ///
     /// # Errors
     /// The error of a download to the array; [`ErrorDetail::DeviceLost`].
+    ///
+    /// # Example
+    /// ```
+    /// use fencepost::{Download, HostArray};
+    /// # let (ctx, queue) = fencepost::doctest();
+    /// let mut sums: [HostArray<u32, Download>; 2] = [ctx.pinned([2])?, ctx.pinned([2])?];
+    /// for (value, host) in (1..).zip(&mut sums) {
+    ///     queue.download(&queue.full([2], value)?, host)?;
+    /// }
+    /// let first = sums[0].host()?;           // waits for the first download only
+    /// let second = sums[1].host()?;
+    /// assert_eq!((&*first, &*second), (&[1, 1][..], &[2, 2][..]));
+    /// # Ok::<(), fencepost::Error>(())
+    /// ```
     #[track_caller]
-    pub fn read<R>(&self, f: impl FnOnce(&[T]) -> R) -> Result<R> {
-        self.read_by((Deadline::after(None), "read", Location::caller()), f)
+    pub fn host(&self) -> Result<HostRead<'_, T>> {
+        let call = (Deadline::after(None), "host", Location::caller());
+        self.open(HostUseKind::Read, call).map(HostRead::new)
     }
 
-    /// Calls `f` as [`read`](Self::read) does, without waiting.
+    /// Returns a guard as [`host`](Self::host) does, without waiting.
     ///
     /// # Errors
     /// [`ErrorDetail::Busy`] if the device may still write to the array.
+    ///
+    /// # Example
+    /// ```
+    /// use fencepost::{Download, ErrorKind, HostArray};
+    /// # let (ctx, queue) = fencepost::doctest();
+    /// let mut host: HostArray<u32, Download> = ctx.pinned([2])?;
+    /// assert_eq!(*host.try_host()?, [0, 0]);     // no download is pending
+    /// let gate = ctx.user_event("gate");
+    /// queue.wait_for(&gate)?;
+    /// queue.download(&ctx.full([2], 7)?, &mut host)?;
+    /// assert_eq!(host.try_host().unwrap_err().kind(), ErrorKind::WouldBlock);
+    /// # gate.signal();
+    /// # Ok::<(), fencepost::Error>(())
+    /// ```
     #[track_caller]
-    pub fn try_read<R>(&self, f: impl FnOnce(&[T]) -> R) -> Result<R> {
-        self.read_by((Deadline::now(), "try_read", Location::caller()), f)
+    pub fn try_host(&self) -> Result<HostRead<'_, T>> {
+        let call = (Deadline::now(), "try_host", Location::caller());
+        self.open(HostUseKind::Read, call).map(HostRead::new)
     }
 
-    /// Waits for the device's last use of the elements, then calls `f`, which may change them.
+    /// Waits for the device's last use of the elements, and returns a guard that gives write access to them, including
+    /// the padding. A replay of a graph that uses the array waits until the guard is dropped.
+    ///
+    /// A guard that the program leaks ends with the next use of the array; the elements may then be the old or the new
+    /// ones. [`host`](Self::host) describes the other effects of a guard.
     ///
     /// # Errors
-    /// The errors of [`read`](Self::read).
+    /// The errors of [`host`](Self::host).
+    ///
+    /// # Example
+    /// ```
+    /// use fencepost::{HostArray, Upload};
+    /// # let (ctx, queue) = fencepost::doctest();
+    /// let mut block: HostArray<u32, Upload> = ctx.pinned([4])?;
+    /// let mut elements = block.host_mut()?;
+    /// elements.fill(7);
+    /// elements[3] = 8;
+    /// drop(elements);
+    /// let mut x = ctx.zeros::<u32, 1>([4])?;
+    /// queue.upload(&block, &mut x)?;
+    /// assert_eq!(queue.read(&x).wait()?, [7, 7, 7, 8]);
+    /// # Ok::<(), fencepost::Error>(())
+    /// ```
     #[track_caller]
-    pub fn write<R>(&mut self, f: impl FnOnce(&mut [T]) -> R) -> Result<R> {
-        self.write_by((Deadline::after(None), "write", Location::caller()), f)
+    pub fn host_mut(&mut self) -> Result<HostWrite<'_, T>> {
+        let call = (Deadline::after(None), "host_mut", Location::caller());
+        self.open(HostUseKind::Write, call).map(HostWrite::new)
     }
 
-    /// Calls `f` as [`write`](Self::write) does, without waiting.
+    /// Returns a guard as [`host_mut`](Self::host_mut) does, without waiting.
     ///
     /// # Errors
     /// [`ErrorDetail::Busy`] if the device may still use the array.
+    ///
+    /// # Example
+    /// See [`try_host`](Self::try_host).
     #[track_caller]
-    pub fn try_write<R>(&mut self, f: impl FnOnce(&mut [T]) -> R) -> Result<R> {
-        self.write_by((Deadline::now(), "try_write", Location::caller()), f)
+    pub fn try_host_mut(&mut self) -> Result<HostWrite<'_, T>> {
+        let call = (Deadline::now(), "try_host_mut", Location::caller());
+        self.open(HostUseKind::Write, call).map(HostWrite::new)
     }
 
-    fn read_by<R>(&self, (deadline, call, at): HostCallSite, f: impl FnOnce(&[T]) -> R) -> Result<R> {
+    /// Opens a guard. A caller that wants write access borrows the array mutably.
+    fn open(&self, want: HostUseKind, (deadline, call, at): HostCallSite) -> Result<GuardedElements<'_, T>> {
         self.owner().engine().check_process()?;
+        self.end_leaked_guards(want.writes());
         match &self.place {
             HostMemory::Pinned(array) => {
                 check_host_access(array.storage.block().into(), call, at)?;
                 let engine = array.storage.owner.engine();
-                let access = engine.host_access(&array.span(), HostUseKind::Read, deadline)?;
-                let access = access.ok_or_else(|| busy_error(&self.label))?;
+                let access = engine.host_access(&array.span(), want, deadline)?;
+                let mut access = access.ok_or_else(|| busy_error(&self.label))?;
                 access.report_done(array.span().range());
-                Ok(with(&access, array.offset, array.len, f))
+                access.hold_on_this_thread(&self.label, at);
+                let elements = HostElements::new(Cow::Borrowed(array), access, want.writes());
+                Ok(GuardedElements::Pinned(elements))
             }
             HostMemory::Plain(_, plain) => {
                 check_host_access(plain.into(), call, at)?;
-                let elements = finish_download(plain, deadline, &self.label)?;
-                let data = lock(&elements).clone();
-                Ok(f(&data))
+                let memory = finish_download(plain, deadline, &self.label)?;
+                let elements = lock(&memory).clone();
+                Ok(GuardedElements::Plain(elements, want.writes().then_some(memory)))
             }
         }
     }
 
-    fn write_by<R>(
-        &mut self,
-        (deadline, call, at): HostCallSite,
-        f: impl FnOnce(&mut [T]) -> R,
-    ) -> Result<R> {
-        self.owner().engine().check_process()?;
-        match &mut self.place {
-            HostMemory::Pinned(array) => {
-                check_host_access(array.storage.block().into(), call, at)?;
-                let engine = array.storage.owner.engine();
-                let access = engine.host_access(&array.span(), HostUseKind::Write, deadline)?;
-                let mut access = access.ok_or_else(|| busy_error(&self.label))?;
-                access.report_done(array.span().range());
-                Ok(with_mut(&mut access, array.offset, array.len, f))
-            }
-            HostMemory::Plain(_, plain) => {
-                check_host_access((&*plain).into(), call, at)?;
-                // No lock is held while `f` runs. Meanwhile, replays of graphs may upload the old elements, so `f`
-                // writes to a copy if the array is in a graph.
-                let elements = finish_download(plain, deadline, &self.label)?;
-                let is_shared = Arc::strong_count(&elements) > 2;
-                let mut data = {
-                    let mut elements = lock(&elements);
-                    if is_shared { elements.clone() } else { std::mem::take(&mut *elements) }
-                };
-                let written = ElementsInWrite { elements: &elements, data: &mut data };
-                Ok(f(Arc::make_mut(written.data).as_mut_slice()))
-            }
+    /// Ends the guards of the array that the program has leaked, so that they hold back no command. `exclusive` means
+    /// that the caller borrows the array mutably.
+    pub(crate) fn end_leaked_guards(&self, exclusive: bool) {
+        if let HostMemory::Pinned(array) = &self.place {
+            array.storage.owner.engine().end_leaked_guards(array.storage.block(), exclusive);
         }
     }
 
@@ -270,15 +315,112 @@ impl<T: Element, Dir: Direction, const D: usize> HostArray<T, Dir, D> {
     }
 }
 
-/// Elements of a pinned array while the program writes them. Its drop stores them, even after a panic.
-struct ElementsInWrite<'a, T> {
-    elements: &'a SharedElements<T>,
-    data: &'a mut Arc<Vec<T>>,
+impl<T: Element, Dir: Direction, const D: usize> Drop for HostArray<T, Dir, D> {
+    /// Graphs may still use the memory, so leaked guards must not hold back their replays.
+    fn drop(&mut self) {
+        self.end_leaked_guards(true);
+    }
 }
 
-impl<T> Drop for ElementsInWrite<'_, T> {
+/// A guard that gives read access to the elements of a pinned array, including the padding: see [`HostArray::host`].
+///
+/// It may be shared between threads, and is dropped on the thread that opened it.
+#[must_use = "the access ends when the guard is dropped"]
+pub struct HostRead<'a, T: Element> {
+    elements: GuardedElements<'a, T>,
+    thread: OnItsThread,
+}
+
+/// A guard that gives write access to the elements of a pinned array, including the padding: see
+/// [`HostArray::host_mut`].
+///
+/// It is dropped on the thread that opened it.
+#[must_use = "the access ends when the guard is dropped"]
+pub struct HostWrite<'a, T: Element> {
+    elements: GuardedElements<'a, T>,
+    thread: OnItsThread,
+}
+
+/// Marker of a type that is not `Send` but `Sync`, as the guard of a mutex.
+type OnItsThread = PhantomData<std::sync::MutexGuard<'static, ()>>;
+
+/// Elements to which a guard gives access. The drop ends the access.
+enum GuardedElements<'a, T: Element> {
+    /// Memory that the device accesses too.
+    Pinned(HostElements<'a, T>),
+    /// Elements of ordinary memory. With write access, also their place, to which they return.
+    Plain(Arc<Vec<T>>, Option<SharedElements<T>>),
+}
+
+impl<T: Element> GuardedElements<'_, T> {
+    fn as_slice(&self) -> &[T] {
+        match self {
+            Self::Pinned(elements) => elements.as_slice(),
+            Self::Plain(elements, _) => elements,
+        }
+    }
+
+    /// Returns the elements for changes. In ordinary memory, the first call copies them: no lock is held while the
+    /// program changes them, and meanwhile replays of graphs may upload the old elements.
+    fn as_mut_slice(&mut self) -> &mut [T] {
+        match self {
+            Self::Pinned(elements) => elements.as_mut_slice(),
+            Self::Plain(elements, _) => Arc::make_mut(elements),
+        }
+    }
+}
+
+impl<T: Element> Drop for GuardedElements<'_, T> {
     fn drop(&mut self) {
-        *lock(self.elements) = std::mem::take(self.data);
+        if let Self::Plain(elements, Some(memory)) = self {
+            *lock(memory) = std::mem::take(elements);
+        }
+    }
+}
+
+impl<'a, T: Element> HostRead<'a, T> {
+    fn new(elements: GuardedElements<'a, T>) -> Self {
+        Self { elements, thread: PhantomData }
+    }
+}
+
+impl<T: Element> Deref for HostRead<'_, T> {
+    type Target = [T];
+
+    fn deref(&self) -> &[T] {
+        self.elements.as_slice()
+    }
+}
+
+impl<T: Element> fmt::Debug for HostRead<'_, T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "HostRead of {} {}", self.len(), T::DTYPE)
+    }
+}
+
+impl<'a, T: Element> HostWrite<'a, T> {
+    fn new(elements: GuardedElements<'a, T>) -> Self {
+        Self { elements, thread: PhantomData }
+    }
+}
+
+impl<T: Element> Deref for HostWrite<'_, T> {
+    type Target = [T];
+
+    fn deref(&self) -> &[T] {
+        self.elements.as_slice()
+    }
+}
+
+impl<T: Element> DerefMut for HostWrite<'_, T> {
+    fn deref_mut(&mut self) -> &mut [T] {
+        self.elements.as_mut_slice()
+    }
+}
+
+impl<T: Element> fmt::Debug for HostWrite<'_, T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "HostWrite of {} {}", self.len(), T::DTYPE)
     }
 }
 
@@ -396,9 +538,9 @@ fn clear<T: Element>(array: &ArrayRef) -> Result<()> {
     };
     if fresh {
         array.storage.owner.device().host_writes(array.storage.block(), array.span().range());
-    } else if let Some(mut access) = engine.try_overwrite(&array.span())? {
+    } else if let Some(access) = engine.try_overwrite(&array.span())? {
         access.writes(array.span().range());
-        with_mut(&mut access, array.offset, array.len, |host: &mut [T]| host.fill(T::zeroed()));
+        HostElements::<T>::new(Cow::Borrowed(array), access, true).as_mut_slice().fill(T::zeroed());
     }
     Ok(())
 }
@@ -409,54 +551,26 @@ impl<T: Element, Dir: Direction, const D: usize> fmt::Debug for HostArray<T, Dir
     }
 }
 
-/// Returns `len` elements that start at byte `offset` of the block. Returns `None` if the host has no view of the
-/// block, or if the memory is not aligned for `T`.
-pub(crate) fn in_place<T: Element>(access: &HostAccess, offset: u64, len: usize) -> Option<&[T]> {
-    let view = access.block().view()?;
-    bytemuck::try_cast_slice(view.slice(offset..offset + size::<T>(len), access.right())).ok()
-}
+#[cfg(test)]
+mod tests {
+    use super::*;
 
-/// Calls `f` with `len` elements that start at byte `offset` of the block: in place if possible, otherwise in a copy.
-pub(crate) fn with<T: Element, R>(
-    access: &HostAccess,
-    offset: u64,
-    len: usize,
-    f: impl FnOnce(&[T]) -> R,
-) -> R {
-    match in_place(access, offset, len) {
-        Some(elements) => f(elements),
-        None => f(&copied(access, offset, len)),
+    /// A trait with a second implementation for types that are `Send`: for those, a call without its parameter is
+    /// ambiguous and does not compile.
+    trait NotSend<Parameter> {
+        fn check() {}
     }
-}
 
-/// Calls `f` as [`with`] does, with elements that `f` may change. A changed copy is written back.
-pub(crate) fn with_mut<T: Element, R>(
-    access: &mut HostAccess,
-    offset: u64,
-    len: usize,
-    f: impl FnOnce(&mut [T]) -> R,
-) -> R {
-    let block = access.block().clone();
-    if let Some(view) = block.view()
-        && in_place::<T>(access, offset, len).is_some()
-    {
-        let range = offset..offset + size::<T>(len);
-        return f(bytemuck::cast_slice_mut(view.slice_mut(range, access.right_mut())));
+    impl<T> NotSend<()> for T {}
+    impl<T: Send> NotSend<u8> for T {}
+
+    fn shared<T: Sync>() {}
+
+    #[test]
+    fn m03_a_guard_stays_on_its_thread_and_references_to_it_may_be_sent() {
+        <HostRead<'_, f32> as NotSend<_>>::check();
+        <HostWrite<'_, f32> as NotSend<_>>::check();
+        shared::<HostRead<'_, f32>>();
+        shared::<HostWrite<'_, f32>>();
     }
-    let mut elements = copied(access, offset, len);
-    let result = f(&mut elements);
-    access.write(offset, bytemuck::cast_slice(&elements));
-    result
-}
-
-/// Copies the elements out of the block.
-pub(crate) fn copied<T: Element>(access: &HostAccess, offset: u64, len: usize) -> Vec<T> {
-    debug_assert!(matches!(access.block().memory, Memory::Host(_)) || access.block().direct());
-    let mut elements = vec![T::zeroed(); len];
-    access.read(offset, bytemuck::cast_slice_mut(&mut elements));
-    elements
-}
-
-fn size<T: Element>(len: usize) -> u64 {
-    len as u64 * T::DTYPE.size() as u64
 }

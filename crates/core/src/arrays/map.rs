@@ -1,37 +1,26 @@
 //! Maps of arrays: guards through which the host accesses device memory.
 
 use crate::arrays::device_array::{ArrayRef, DeviceArray};
-use crate::arrays::host_array as bytes;
+use crate::arrays::host_elements::HostElements;
 use crate::arrays::read::Reading;
-use crate::error::{CommandKind, Result};
+use crate::error::Result;
 use crate::memory::host_access::HostUseKind;
-use crate::memory::staging::Payload;
 use crate::runtime::captured::check_host_access;
 use crate::runtime::pending::{LateSteps, Pending, WaitMode, WakerRegistration, late};
 use crate::scheduler::host_guard::{HostClaim, HostGuard};
-use crate::scheduler::ordering::Admission;
-use crate::work::step::Work;
 use fencepost_kernels::Element;
-use fencepost_sync::{MaybeSend, Slot};
-use std::ops::{Deref, DerefMut, Range};
+use fencepost_sync::MaybeSend;
+use std::borrow::Cow;
+use std::ops::{Deref, DerefMut};
 use std::panic::Location;
 
 /// A guard that gives read access to the elements of a mapped array. Until the guard is dropped, no command can use the
 /// array.
-pub struct ReadMap<T: Element>(MapGuard<T>);
+pub struct ReadMap<T: Element>(HostElements<'static, T>);
 
 /// A guard that gives write access to the elements of a mapped array. Dropping the guard makes the changes visible to
 /// the device. Until then, no command can use the array.
-pub struct WriteMap<T: Element>(MapGuard<T>);
-
-/// Mapped elements: the memory itself, or a copy. Dropping a guard with write access writes the copy to the array.
-struct MapGuard<T: Element> {
-    array: ArrayRef,
-    /// `None` only while the guard is dropped.
-    access: Option<HostGuard>,
-    copy: Option<Vec<T>>,
-    write: bool,
-}
+pub struct WriteMap<T: Element>(HostElements<'static, T>);
 
 impl<T: Element, const D: usize> DeviceArray<T, D> {
     /// Maps the array for reading, after all writes to it enqueued so far. The map waits for no other command. If the
@@ -70,7 +59,7 @@ impl<T: Element, const D: usize> DeviceArray<T, D> {
     fn mapping<G: MaybeSend + 'static>(
         &self,
         write: bool,
-        guard: fn(MapGuard<T>) -> G,
+        guard: fn(HostElements<'static, T>) -> G,
         call: &'static str,
         at: &'static Location<'static>,
     ) -> Pending<G> {
@@ -85,7 +74,7 @@ impl<T: Element, const D: usize> DeviceArray<T, D> {
 struct Mapping<T: Element, G> {
     array: ArrayRef,
     write: bool,
-    guard: fn(MapGuard<T>) -> G,
+    guard: fn(HostElements<'static, T>) -> G,
     at: &'static Location<'static>,
     /// `Some` while a read copies memory that the host cannot access directly. Meanwhile the host access keeps other
     /// commands out.
@@ -97,16 +86,20 @@ impl<T: Element, G> Mapping<T, G> {
     fn new(
         array: ArrayRef,
         write: bool,
-        guard: fn(MapGuard<T>) -> G,
+        guard: fn(HostElements<'static, T>) -> G,
         at: &'static Location<'static>,
     ) -> Self {
         Self { array, write, guard, at, copying: None, registration: WakerRegistration::default() }
     }
 
+    /// Returns the guard. If the host cannot access the memory, `copy` contains the elements.
     fn make_guard(&self, access: HostGuard, copy: Option<Vec<T>>) -> G {
         access.report_done(self.array.span().range());
-        let array = self.array.clone();
-        (self.guard)(MapGuard { array, access: Some(access), copy, write: self.write })
+        let array = Cow::Owned(self.array.clone());
+        (self.guard)(match copy {
+            Some(copy) => HostElements::of_copy(array, access, copy, self.write),
+            None => HostElements::new(array, access, self.write),
+        })
     }
 
     /// Returns the host access to the memory once it is granted. Returns `None` as [`LateSteps::advance`] does.
@@ -141,13 +134,8 @@ impl<T: Element, G> Mapping<T, G> {
     /// Returns the guard if the host can access the memory. Otherwise enqueues a read of a copy, and returns `None`.
     fn guard_or_copy(&mut self, access: HostGuard) -> Result<Option<G>> {
         self.array.words()?;
-        let block = access.block().clone();
-        if bytes::in_place::<T>(&access, self.array.offset, self.array.len).is_some() {
+        if access.block().direct() {
             return Ok(Some(self.make_guard(access, None)));
-        }
-        if block.direct() {
-            let copy = bytes::copied(&access, self.array.offset, self.array.len);
-            return Ok(Some(self.make_guard(access, Some(copy))));
         }
         let reading = self.array.storage.owner.read_for_context(&self.array, self.at)?;
         self.copying = Some((access, reading));
@@ -170,65 +158,11 @@ impl<T: Element, G> LateSteps<G> for Mapping<T, G> {
     }
 }
 
-impl<T: Element> MapGuard<T> {
-    fn elements(&self) -> &[T] {
-        match (&self.copy, &self.access) {
-            (Some(copy), _) => copy,
-            (None, Some(access)) => bytemuck::cast_slice(access.bytes(self.range())),
-            (None, None) => &[],
-        }
-    }
-
-    fn range(&self) -> Range<u64> {
-        self.array.offset..self.array.offset + self.array.bytes()
-    }
-
-    fn elements_mut(&mut self) -> &mut [T] {
-        let range = self.range();
-        let view = self.array.storage.block().view();
-        match (&mut self.copy, &mut self.access, view) {
-            (Some(copy), ..) => copy,
-            (None, Some(access), Some(view)) => {
-                bytemuck::cast_slice_mut(view.slice_mut(range, access.right_mut()))
-            }
-            _ => &mut [],
-        }
-    }
-
-    /// Writes a changed copy to the array. While the array is mapped, there are no other commands on it, so the
-    /// context's own queue may upload the copy.
-    fn write_back(&mut self) -> Result<()> {
-        let (Some(copy), Some(access)) = (&self.copy, &self.access) else { return Ok(()) };
-        let source: &[u8] = bytemuck::cast_slice(copy);
-        if access.block().direct() {
-            access.write(self.array.offset, source);
-            return Ok(());
-        }
-        let owner = &self.array.storage.owner;
-        let dst = self.array.words()?;
-        let src =
-            owner.engine().stage(dst.size, &mut |bytes| bytes[..source.len()].copy_from_slice(source))?;
-        let by = Admission { slot: Slot::CONTEXT, what: CommandKind::Map, at: Location::caller() };
-        owner.engine().enqueue_mapped(by, Work::Upload { src: Payload::Here(src), dst }).map(|_| ())
-    }
-}
-
-impl<T: Element> Drop for MapGuard<T> {
-    fn drop(&mut self) {
-        if self.write
-            && let Err(error) = self.write_back()
-        {
-            self.array.storage.owner.engine().note_drop_error(error);
-        }
-        self.access = None;
-    }
-}
-
 impl<T: Element> Deref for ReadMap<T> {
     type Target = [T];
 
     fn deref(&self) -> &[T] {
-        self.0.elements()
+        self.0.as_slice()
     }
 }
 
@@ -236,12 +170,12 @@ impl<T: Element> Deref for WriteMap<T> {
     type Target = [T];
 
     fn deref(&self) -> &[T] {
-        self.0.elements()
+        self.0.as_slice()
     }
 }
 
 impl<T: Element> DerefMut for WriteMap<T> {
     fn deref_mut(&mut self) -> &mut [T] {
-        self.0.elements_mut()
+        self.0.as_mut_slice()
     }
 }

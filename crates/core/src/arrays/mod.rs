@@ -2,6 +2,7 @@
 
 pub(crate) mod device_array;
 pub(crate) mod host_array;
+pub(crate) mod host_elements;
 pub(crate) mod map;
 pub(crate) mod over;
 pub(crate) mod read;

@@ -116,7 +116,7 @@ impl<T: Element, const D: usize> HostArray<T, Upload, D> {
     /// use fencepost::{HostArray, Upload};
     /// # let (ctx, queue) = fencepost::doctest();
     /// let mut host: HostArray<u32, Upload> = ctx.pinned([8])?;
-    /// host.write(|elements| elements[6..].copy_from_slice(&[7, 8]))?;
+    /// host.host_mut()?[6..].copy_from_slice(&[7, 8]);
     /// let mut x = ctx.zeros::<u32, 1>([2])?;
     /// queue.upload(&host.slice(6..8)?, &mut x)?;
     /// assert_eq!(queue.read(&x).wait()?, [7, 8]);
@@ -135,6 +135,7 @@ impl<T: Element, const D: usize> HostArray<T, Upload, D> {
         f: impl FnOnce(HostRef<'_, T>) -> Result<()>,
     ) -> Result<()> {
         let owner = self.owner();
+        self.end_leaked_guards(false);
         match &self.place {
             HostMemory::Pinned(array) => {
                 let part = array.slice(range)?;

@@ -322,7 +322,7 @@ pub enum ErrorDetail {
     #[error("array `{array}` is mapped; drop its guard before it is used again")]
     Mapped { array: String },
     /// The device may still use the pinned array. The `try_` methods return this error.
-    #[error("pinned array `{array}` is in use by the device: `read` and `write` wait for the device")]
+    #[error("pinned array `{array}` is in use by the device: `host` and `host_mut` wait for the device")]
     Busy { array: String },
     /// The array, kernel, event or pinned array was made by another context. If it is an argument of a kernel or a
     /// verb, `subject` names the latter, and `arg` the argument. Otherwise both are empty.
@@ -362,6 +362,13 @@ pub enum ErrorDetail {
          the function returns; wait outside of the function"
     )]
     WaitInPrint { awaited: String },
+    /// A wait needs a command that uses a pinned array, and the waiting thread holds a guard of that array. The command
+    /// waits until the guard is dropped. `opened` is the source line that opened the guard.
+    #[error(
+        "a wait for queue `{queue}` can never end: its work uses pinned array `{array}`, and waits until this thread drops \
+         the guard that it opened at {opened}; drop the guard before the wait"
+    )]
+    WaitInGuard { queue: String, array: String, opened: &'static Location<'static> },
     /// An unlimited wait needs the printed lines of a kernel to be delivered, and `receiver`, their receiver in
     /// [`PrintOptions::to`](crate::PrintOptions::to), has not taken them within
     /// [`PrintOptions::limit`](crate::PrintOptions::limit). The work itself continues, and a later wait returns its
@@ -648,9 +655,10 @@ impl ErrorDetail {
             | Self::Busy { .. }
             | Self::PrintOverdue { .. }
             | Self::Backlog { .. } => ErrorKind::WouldBlock,
-            Self::WouldDeadlock { .. } | Self::WaitInKernel { .. } | Self::WaitInPrint { .. } => {
-                ErrorKind::Deadlock
-            }
+            Self::WouldDeadlock { .. }
+            | Self::WaitInKernel { .. }
+            | Self::WaitInPrint { .. }
+            | Self::WaitInGuard { .. } => ErrorKind::Deadlock,
             Self::AssertionFailed { .. }
             | Self::CallbackPanicked { .. }
             | Self::LaunchFailed { .. }

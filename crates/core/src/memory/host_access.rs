@@ -123,7 +123,8 @@ impl BlockState {
         free
     }
 
-    fn dismiss_host(&mut self, want: HostUseKind) {
+    /// Records the end of an access of the host.
+    pub(crate) fn dismiss_host(&mut self, want: HostUseKind) {
         match want {
             HostUseKind::Read => self.readers -= 1,
             HostUseKind::Write | HostUseKind::Overwrite | HostUseKind::Map { .. } => {

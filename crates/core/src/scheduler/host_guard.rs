@@ -2,7 +2,7 @@
 //! driver. S is the state lock.
 
 use crate::error::{Error, ErrorDetail, Result};
-use crate::memory::block::{Block, BlockState, HostUse};
+use crate::memory::block::{Block, BlockId, BlockState, HostUse};
 use crate::memory::host_access::{HostAccess, HostUseKind};
 use crate::memory::pool::BlockPool;
 use crate::memory::read_slot::{ReadSlot, ReadState};
@@ -11,12 +11,20 @@ use crate::memory::uses::{BlockUse, BlockUses, Policy};
 use crate::scheduler::engine::Engine;
 use crate::scheduler::queue::{HoldReason, PointProgress};
 use crate::scheduler::state::State;
+use crate::scheduler::threads::{ThreadId, this_thread};
 use crate::scheduler::wakers::Deadline;
 use crate::work::step::{Span, Work};
+use fencepost_kernels::report;
 use fencepost_sync::prim::MutexGuard;
-use fencepost_sync::{Point, Slot, Stamp};
+use fencepost_sync::{HoldId, Point, Slot, Stamp};
 use std::ops::{Deref, DerefMut, Range};
+use std::panic::Location;
 use std::sync::{Arc, Weak};
+use std::time::Duration;
+use web_time::Instant;
+
+/// Age at which a guard that holds back an awaited command is reported in the log.
+const LONG_HELD: Duration = Duration::from_secs(10);
 
 /// Guard that gives the host access to the bytes of a block until it is dropped.
 ///
@@ -26,6 +34,8 @@ use std::sync::{Arc, Weak};
 pub(crate) struct HostGuard {
     engine: Arc<Engine>,
     access: HostAccess,
+    /// Number of the guard in the list of guards that the program holds, if it is there.
+    held: Option<HoldId>,
 }
 
 impl Deref for HostGuard {
@@ -118,7 +128,7 @@ impl Engine {
         if want != HostUseKind::Read && span.block.direct() {
             save_reads(&mut order, span, &access);
         }
-        Ok(HostClaim::Granted(HostGuard { engine: self.clone(), access }))
+        Ok(HostClaim::Granted(HostGuard { engine: self.clone(), access, held: None }))
     }
 
     /// Waits until another host use of a block ends. Returns `false` at the deadline.
@@ -129,6 +139,38 @@ impl Engine {
         }
         self.park(state, deadline.slice());
         !deadline.has_passed()
+    }
+
+    /// Ends the accesses of the guards of a pinned array that the program has leaked. A guard borrows its array: while
+    /// the program borrows the array, it has no guard with write access; while it borrows the array mutably
+    /// (`exclusive`), it has no guard at all.
+    pub(crate) fn end_leaked_guards(&self, block: &Block, exclusive: bool) {
+        if self.is_in_child() {
+            return; // the parent may hold the block's lock
+        }
+        let mut state = self.lock();
+        let is_leaked = |guard: &mut HeldGuard| guard.block == block.id && (exclusive || guard.want.writes());
+        let leaked: Vec<HeldGuard> = state.memory.held.extract_if(.., is_leaked).collect();
+        if leaked.is_empty() {
+            return;
+        }
+        let mut order = block.order();
+        leaked.iter().for_each(|guard| order.dismiss_host(guard.want));
+        drop(order);
+        self.end_host_uses(state, block, leaked.len() as u32);
+    }
+
+    /// Counts `ended` accesses of the host to a block as ended, and releases S. If the host has no access left, resumes
+    /// the queues that it held.
+    fn end_host_uses(&self, mut state: MutexGuard<'_, State>, block: &Block, ended: u32) {
+        state.memory.host_uses -= ended;
+        let idle = block.order().host_idle();
+        if idle && state.release(HoldReason::Host(block.id)) && !self.threads {
+            state.wake_all_waiters(); // a task that found no work can now make progress
+        }
+        self.unlock(state);
+        #[cfg(target_arch = "wasm32")]
+        self.schedule();
     }
 
     /// Returns the last commands enqueued so far that write bytes of `span`.
@@ -170,7 +212,7 @@ impl Engine {
         }
         state.memory.host_uses += 1;
         let access = HostAccess::of_lazy_read(block, &mut order);
-        Some((HostGuard { engine: self.clone(), access }, ranges))
+        Some((HostGuard { engine: self.clone(), access, held: None }, ranges))
     }
 
     /// Drops a read whose bytes are no longer wanted.
@@ -326,6 +368,24 @@ pub(crate) struct ContextMemory {
     pub(crate) external: Vec<Arc<Block>>,
     /// Number of existing host guards.
     pub(crate) host_uses: u32,
+    /// Guards of pinned arrays that the program holds.
+    held: Vec<HeldGuard>,
+}
+
+/// A guard of a pinned array that the program holds. It holds back later commands until the thread that opened it drops
+/// it.
+struct HeldGuard {
+    number: HoldId,
+    block: BlockId,
+    /// Name of the array.
+    array: Arc<str>,
+    want: HostUseKind,
+    thread: ThreadId,
+    /// Source line and time of the call that opened the guard.
+    opened: &'static Location<'static>,
+    since: Instant,
+    /// `true` once the guard was reported in the log.
+    reported: bool,
 }
 
 impl ContextMemory {
@@ -387,6 +447,25 @@ impl HostGuard {
         self.engine.device.host_writes(self.access.block(), range);
     }
 
+    /// Records that this thread of the program holds the guard of `array`, which it opened at `opened`. A wait of this
+    /// thread for a command that the guard holds back is then an error.
+    pub(crate) fn hold_on_this_thread(&mut self, array: &Arc<str>, opened: &'static Location<'static>) {
+        let mut state = self.engine.lock();
+        let number = state.new_hold();
+        state.memory.held.push(HeldGuard {
+            number,
+            block: self.access.block().id,
+            array: array.clone(),
+            want: self.access.want(),
+            thread: this_thread(),
+            opened,
+            since: Instant::now(),
+            reported: false,
+        });
+        drop(state);
+        self.held = Some(number);
+    }
+
     /// Adds the uses in `range` that this guard had to wait for to the host clock. Called before the program receives
     /// the bytes.
     pub(crate) fn report_done(&self, range: Range<u64>) {
@@ -401,21 +480,45 @@ impl Drop for HostGuard {
         if self.engine.is_in_child() {
             return; // the parent may hold the block's lock, and counts its own guards
         }
+        let block = self.access.block();
         let mut state = self.engine.lock();
-        let mut order = self.access.block().order();
+        let mut order = block.order();
         self.access.leave(&mut order);
-        let idle = order.host_idle();
         drop(order);
-        state.memory.host_uses -= 1;
-        if idle {
-            let id = self.access.block().id;
-            if state.release(HoldReason::Host(id)) && !self.engine.threads {
-                state.wake_all_waiters(); // a task that found no work can now make progress
+        if let Some(number) = self.held {
+            state.memory.held.retain(|guard| guard.number != number);
+        }
+        self.engine.end_host_uses(state, block, 1);
+    }
+}
+
+impl State {
+    /// Checks that this thread holds no guard that holds back the commands up to `point`. Reports a guard of another
+    /// thread that has held them back for long.
+    ///
+    /// # Errors
+    /// `WaitInGuard`.
+    pub(crate) fn check_guards(&mut self, point: Point) -> Result<()> {
+        let Some(HoldReason::Host(block)) = self.queue(point.slot).hold else { return Ok(()) };
+        if self.reached(point) != PointProgress::Unplanned {
+            return Ok(());
+        }
+        let queue = self.queues.name_of(point);
+        let here = this_thread();
+        for guard in self.memory.held.iter_mut().filter(|guard| guard.block == block) {
+            let opened = guard.opened;
+            if guard.thread == here {
+                let queue = queue.to_string();
+                let array = guard.array.to_string();
+                return Err(ErrorDetail::WaitInGuard { queue, array, opened }.into());
+            }
+            if !guard.reported && guard.since.elapsed() > LONG_HELD {
+                let array = &guard.array;
+                report!(Warn, "queue `{queue}` waits for the guard of array `{array}`, opened at {opened}");
+                guard.reported = true;
             }
         }
-        self.engine.unlock(state);
-        #[cfg(target_arch = "wasm32")]
-        self.engine.schedule();
+        Ok(())
     }
 }
 
@@ -456,7 +559,104 @@ impl State {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::scheduler::test_engine::{block, engine};
+    use crate::scheduler::queues::Priority;
+    use crate::scheduler::test_engine::{block, engine, enqueue_work, fill, finish, queue, span};
+    use std::thread;
+
+    /// Opens a guard as a pinned array does.
+    fn opened(engine: &Arc<Engine>, block: &Arc<Block>, want: HostUseKind) -> HostGuard {
+        let access = engine.host_access(&span(block), want, Deadline::after(None));
+        let mut guard = access.expect("the device is there").expect("a wait without limit has an end");
+        guard.hold_on_this_thread(&"array".into(), Location::caller());
+        guard
+    }
+
+    /// Opens a guard on another thread.
+    fn opened_elsewhere(engine: &Arc<Engine>, block: &Arc<Block>) -> HostGuard {
+        let engine = engine.clone();
+        let block = block.clone();
+        let opening = thread::spawn(move || opened(&engine, &block, HostUseKind::Read));
+        opening.join().expect("the thread does not panic")
+    }
+
+    /// Enqueues a fill that the guards of its block hold back, and plans it.
+    fn held_fill(engine: &Engine, block: &Arc<Block>) -> Point {
+        let point = enqueue_work(engine, queue(engine), fill(block));
+        engine.lock().plan([point], Priority::Normal);
+        point
+    }
+
+    #[test]
+    fn m03_a_wait_for_work_behind_a_guard_is_refused_on_the_thread_that_holds_it() {
+        let engine = engine(false);
+        let block = block();
+        let guard = opened(&engine, &block, HostUseKind::Read);
+        let point = held_fill(&engine, &block);
+        let error = engine.wait(point, Deadline::after(None)).expect_err("the wait would never end");
+        assert!(matches!(error.detail(), ErrorDetail::WaitInGuard { array, .. } if array == "array"));
+        assert!(!engine.wait(point, Deadline::now()).expect("a wait with a limit is not refused"));
+        drop(guard);
+        finish(&engine, point);
+    }
+
+    #[test]
+    fn m03_a_wait_for_work_behind_a_guard_of_another_thread_is_not_refused() {
+        let engine = engine(false);
+        let block = block();
+        drop(opened(&engine, &block, HostUseKind::Read));
+        let guard = opened_elsewhere(&engine, &block);
+        let point = held_fill(&engine, &block);
+        assert!(engine.lock().check_guards(point).is_ok());
+        drop(guard);
+        finish(&engine, point);
+    }
+
+    #[test]
+    fn m03_a_guard_of_another_thread_that_holds_back_work_for_long_is_reported_once() {
+        let engine = engine(false);
+        let block = block();
+        let guard = opened_elsewhere(&engine, &block);
+        let point = held_fill(&engine, &block);
+        let is_reported = || {
+            let mut state = engine.lock();
+            state.check_guards(point).expect("another thread holds the guard");
+            state.memory.held[0].reported
+        };
+        assert!(!is_reported(), "the guard is new");
+        // A machine that has just started has no earlier time.
+        if let Some(long_ago) = Instant::now().checked_sub(2 * LONG_HELD) {
+            engine.lock().memory.held[0].since = long_ago;
+            assert!(is_reported() && is_reported());
+        }
+        drop(guard);
+    }
+
+    #[test]
+    fn m03_a_leaked_guard_ends_once_its_array_is_borrowed_in_conflict_with_it() {
+        let leaks = [(HostUseKind::Read, true), (HostUseKind::Write, true), (HostUseKind::Write, false)];
+        for (want, exclusive) in leaks {
+            let engine = engine(false);
+            let block = block();
+            std::mem::forget(opened(&engine, &block, want));
+            let point = held_fill(&engine, &block);
+            assert!(!engine.wait(point, Deadline::now()).expect("a wait with a limit is not refused"));
+            engine.end_leaked_guards(&block, exclusive);
+            finish(&engine, point);
+            assert_eq!(engine.lock().memory.host_uses, 0, "{want:?}");
+        }
+    }
+
+    #[test]
+    fn m03_a_guard_with_read_access_stays_while_its_array_is_only_shared() {
+        let engine = engine(false);
+        let block = block();
+        let guard = opened(&engine, &block, HostUseKind::Read);
+        engine.end_leaked_guards(&block, false);
+        let state = engine.lock();
+        assert_eq!((block.order().readers, state.memory.host_uses), (1, 1));
+        drop(state);
+        drop(guard);
+    }
 
     #[test]
     fn m02_a_dropped_read_is_removed_from_its_block() {

@@ -242,6 +242,16 @@ impl Relay {
         }
     }
 
+    /// Checks that this thread holds no guard that holds back the source of the chain.
+    ///
+    /// # Errors
+    /// `WaitInGuard`.
+    pub(crate) fn check_guards(self: &Arc<Self>) -> Result<()> {
+        let last = self.last(|_| ());
+        let RelaySource::Point(engine, point, _) = &last.origin else { return Ok(()) };
+        engine.upgrade().map_or(Ok(()), |engine| engine.lock().check_guards(*point))
+    }
+
     /// Blocks for at most `limit` until something in the chain makes progress. Also does the work of source contexts
     /// without threads.
     ///

@@ -193,7 +193,7 @@ impl Engine {
                 state = self.lock();
             }
             if deadline.is_endless()
-                && let Some(error) = self.overdue_messages(&state, target)
+                && let Some(error) = self.endless_wait_error(&mut state, target)
             {
                 self.unlock(state);
                 return Err(error);
@@ -587,6 +587,9 @@ impl Engine {
             }
             WaitStep::OtherContext(relay) => {
                 self.unlock(state);
+                if deadline.is_endless() {
+                    relay.check_guards()?;
+                }
                 relay.wait(slice)?;
             }
             WaitStep::ContinueLoop => {
@@ -626,6 +629,13 @@ impl Engine {
             }
         }
         Ok(())
+    }
+
+    /// Returns an error if a wait without a limit may never end: this thread holds a guard that holds back the target,
+    /// or the function that receives printed lines takes too long.
+    fn endless_wait_error(&self, state: &mut State, target: WaitTarget<'_>) -> Option<Error> {
+        let guards = target.point().map_or(Ok(()), |point| state.check_guards(point));
+        guards.err().or_else(|| self.overdue_messages(state, target))
     }
 
     /// Returns an error if a target waits for messages, and the function that receives the lines takes so long that it

@@ -171,7 +171,7 @@ fn the_host_writes_by_maps_and_pinned_arrays() {
             let mut y = p.empty();
             p.queue.upload(&pinned, &mut y).expect("an upload");
             assert_eq!(p.unwritten(&y), None, "zeros of a pinned array");
-            pinned.write(|host| host[1] = 3).expect("a write");
+            pinned.host_mut().expect("a write")[1] = 3;
             p.queue.upload(&pinned, &mut y).expect("an upload");
             assert_eq!(p.unwritten(&y), None, "a pinned array");
         }

@@ -363,7 +363,7 @@ impl CommandQueue {
     }
 
     /// *Enqueues* a copy of host elements into device memory. Ordinary memory is copied at the call. The device reads a
-    /// pinned array later, so [`write`](HostArray::write) on that array waits for the upload.
+    /// pinned array later, so [`host_mut`](HostArray::host_mut) of that array waits for the upload.
     ///
     /// # Shape
     /// `src` has as many elements as `dst`.
@@ -398,7 +398,7 @@ impl CommandQueue {
         })
     }
 
-    /// *Enqueues* a copy of device memory into a pinned host array, whose `read` waits for the copy.
+    /// *Enqueues* a copy of device memory into a pinned host array, whose [`host`](HostArray::host) waits for the copy.
     ///
     /// # Errors
     /// Returns [`ErrorDetail::Shape`] if the numbers of elements differ, and the errors of [`fill`](Self::fill).
@@ -410,7 +410,7 @@ impl CommandQueue {
     /// let x = queue.array(&[1_u32, 2, 3, 4])?;
     /// let mut host: HostArray<u32, Download> = ctx.pinned([2])?;
     /// queue.download(&x.slice(2..4)?, &mut host)?;
-    /// assert_eq!(host.read(|elements| elements.to_vec())?, [3, 4]);
+    /// assert_eq!(*host.host()?, [3, 4]);
     /// # Ok::<(), fencepost::Error>(())
     /// ```
     #[track_caller]
@@ -421,6 +421,7 @@ impl CommandQueue {
     ) -> Result<()> {
         self.check_own_array(&src.array)?;
         dst.check_owner(self.owner())?;
+        dst.end_leaked_guards(true);
         let maker = self.array_ops(CommandKind::Download)?;
         maker.check_host_read(src.array.storage.block())?;
         if !dst.frame().has_same_layout(src.frame()) {
