@@ -96,7 +96,7 @@ fn range(array: &ArrayRef) -> Range<u64> {
 
 /// Returns the elements of an array in place. Returns `None` if the host has no view of the block, or if the memory is
 /// not aligned for `T`.
-pub(crate) fn in_place<'a, T: Element>(access: &'a HostAccess, array: &ArrayRef) -> Option<&'a [T]> {
+fn in_place<'a, T: Element>(access: &'a HostAccess, array: &ArrayRef) -> Option<&'a [T]> {
     let view = access.block().view()?;
     bytemuck::try_cast_slice(view.slice(range(array), access.right())).ok()
 }
