@@ -365,7 +365,7 @@ impl<T: Element> GuardedElements<'_, T> {
     fn as_mut_slice(&mut self) -> &mut [T] {
         match self {
             Self::Pinned(elements) => elements.as_mut_slice(),
-            Self::Plain(elements, _) => Arc::make_mut(elements),
+            Self::Plain(elements, _) => Arc::make_mut(elements).as_mut_slice(),
         }
     }
 }
