@@ -220,6 +220,25 @@ impl<'a, T: Element, const D: usize> From<Prefix<'a, T, D>> for Candidates<'a, T
     }
 }
 
+// A variable of type `&mut DeviceArray` needs no `&*`.
+impl<'a, T: Element, const D: usize> From<&'a mut DeviceArray<T, D>> for Over<'a, T, D> {
+    fn from(array: &'a mut DeviceArray<T, D>) -> Self {
+        (&*array).into()
+    }
+}
+
+impl<'a, T: Element, const D: usize> From<&'a mut DeviceArray<T, D>> for Prefix<'a, T, D> {
+    fn from(array: &'a mut DeviceArray<T, D>) -> Self {
+        (&*array).into()
+    }
+}
+
+impl<'a, T: Element, const D: usize> From<&'a mut DeviceArray<T, D>> for Candidates<'a, T, D> {
+    fn from(array: &'a mut DeviceArray<T, D>) -> Self {
+        (&*array).into()
+    }
+}
+
 impl<T: Element, const D: usize> Clone for Over<'_, T, D> {
     fn clone(&self) -> Self {
         *self
