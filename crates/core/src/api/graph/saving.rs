@@ -449,7 +449,7 @@ impl<'g> Saver<'g> {
         FileRange { block: number, offset, size }
     }
 
-    /// Returns the number of a kernel. Kernels with the same text share it.
+    /// Returns the number of a kernel. Kernels with the same text, entry point and overrides share it.
     fn kernel(&mut self, kernel: &Arc<KernelInner>) -> Result<u32> {
         let address = Arc::as_ptr(kernel);
         if let Some(&number) = self.parts.kernel_numbers.get(&address) {
@@ -464,13 +464,17 @@ impl<'g> Saver<'g> {
             parts.texts.len() - 1
         });
         let overrides = kernel.origin.overrides.iter().map(|(name, value)| (name.clone(), value.to_bits()));
-        let number = parts.kernels.len() as u32;
-        parts.kernels.push(FileKernel {
+        let saved = FileKernel {
             text: text as u32,
             entry: kernel.origin.entry.clone(),
             overrides: overrides.collect(),
             interface: interface_hash(&kernel.origin.entry, &kernel.interface),
-        });
+        };
+        let known = parts.kernels.iter().position(|known| *known == saved);
+        let number = known.unwrap_or_else(|| {
+            parts.kernels.push(saved);
+            parts.kernels.len() - 1
+        }) as u32;
         parts.kernel_numbers.insert(address, number);
         Ok(number)
     }
