@@ -28,11 +28,12 @@ pub(crate) enum Command {
         after_help = "Examples:\n  cargo xtask demo\n  cargo xtask demo --quick\n  cargo xtask demo large.iso photos.tar\n  \
         cargo xtask demo --headless > demo.log\n  FENCEPOST_ADAPTER=cpu cargo xtask demo\n\n\
         Needs no driver: on a machine without one, the CPU is the adapter.\n\
-        The picture and a timeline of the device's work are stored in target/demo. A terminal that shows pictures (kitty,\n\
-        Ghostty, iTerm2, WezTerm) shows the waves too. Exits with 1 if a hash, a cell or a pixel is wrong."
+        The picture and a timeline of a part of the work are stored in target/demo. A terminal that shows pictures (kitty,\n\
+        Ghostty, iTerm2, WezTerm) shows the waves too. Exits with 1 if a hash, a cell or a pixel is wrong. The speeds are\n\
+        those of a quick build, with little optimisation of the library."
     )]
     Demo {
-        /// Hash few bytes and simulate few steps
+        /// Simulate few steps, and hash few bytes of the toolchain; given files are hashed whole
         #[arg(long)]
         quick: bool,
         /// Show no picture in the terminal
@@ -47,7 +48,7 @@ pub(crate) enum Command {
         Steps: fmt, lint, readme, guide, adapters, build, tests, doc tests, clippy, count, deny.\n\
         All steps run, also after failures; the last line is `N passed, N failed`. The step count is skipped if it has\n\
         passed with the same inputs, and deny if cargo-deny is missing and may not be built. With --full also:\n\
-        doc, targets --web, package, model, fuzz, functions, versions, features, msrv, outside.\n\
+        doc, targets --web, package, model, fuzz, functions, versions, features, demo, msrv, outside.\n\
         With CI set: every adapter the system can get. With --full also as with --install-tools, and `cargo package` refuses\n\
         uncommitted changes.")]
     Test {

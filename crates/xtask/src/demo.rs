@@ -1,16 +1,20 @@
 //! `cargo xtask demo`: builds and runs the program of `crates/demo`, on the largest files of the Rust toolchain.
 
-use std::fs;
+use std::fs::{self, File};
 use std::path::{self, Path, PathBuf};
 
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Result, bail, ensure};
 
 use crate::environment::missing_runtime_dir;
 use crate::shell::{cargo, line};
 use crate::workspace::Workspace;
 
+/// Package of the program.
+const PACKAGE: &str = "fencepost-demo";
 /// Cargo profile of the program.
 const PROFILE: &str = "demo";
+/// Folders of a toolchain that are searched for input. The toolchain of a distribution is in `/usr`, beside much else.
+const FOLDERS: [&str; 2] = ["lib", "bin"];
 /// Bytes of input, or fewer if the toolchain is smaller.
 const ENOUGH: u64 = 400 << 20;
 /// Bytes of input of a quick run.
@@ -29,10 +33,15 @@ pub(crate) struct Options {
 /// Builds the demo and runs it on the default adapter. On a machine without a driver, that is the CPU.
 pub(crate) fn demo(workspace: &Workspace, options: &Options) -> Result<()> {
     let files = if options.files.is_empty() { toolchain(options.quick)? } else { given(&options.files)? };
-    let demo = cargo().args(["run", "--profile", PROFILE, "-p", "fencepost-demo", "--"]);
+    let demo = cargo().args(["run", "--profile", PROFILE, "-p", PACKAGE, "--"]);
     let demo = demo.vars(&missing_runtime_dir(workspace)?).dir(workspace.root());
     let demo = demo.args(options.quick.then_some("--quick")).args(options.headless.then_some("--headless"));
     demo.arg("--folder").arg(workspace.made("demo")?).args(files).run()
+}
+
+/// Type-checks the demo with its own features. A build of the whole workspace gives it those of all packages.
+pub(crate) fn check(workspace: &Workspace) -> Result<()> {
+    cargo().args(["check", "--profile", PROFILE, "-p", PACKAGE]).dir(workspace.root()).run()
 }
 
 /// Returns the absolute paths of the given files: the demo runs in the root of the workspace.
@@ -50,37 +59,47 @@ fn toolchain(quick: bool) -> Result<Vec<PathBuf>> {
     input(Path::new(sysroot.trim()), if quick { QUICK_ENOUGH } else { ENOUGH })
 }
 
-/// Returns the largest files below `dir`, up to `enough` bytes and the number above.
-fn input(dir: &Path, enough: u64) -> Result<Vec<PathBuf>> {
+/// Returns the largest files of a toolchain that can be opened, up to `enough` bytes and the number above.
+fn input(sysroot: &Path, enough: u64) -> Result<Vec<PathBuf>> {
     let mut files = Vec::new();
-    sizes(dir, &mut files).with_context(|| format!("cannot read {}", dir.display()))?;
-    let files = largest(files, enough, MOST_FILES);
+    for folder in FOLDERS {
+        collect(&sysroot.join(folder), &mut files);
+    }
+    let files = largest(files, enough, MOST_FILES, |file| File::open(file).is_ok());
     if files.is_empty() {
-        bail!("no files below {}", dir.display());
+        let folders = FOLDERS.join("` and `");
+        bail!("no file in `{folders}` of `{}` can be read: name files to hash", sysroot.display());
     }
     Ok(files)
 }
 
-/// Collects the size and path of every file below `dir`; links are left out.
-fn sizes(dir: &Path, files: &mut Vec<(u64, PathBuf)>) -> std::io::Result<()> {
-    for entry in fs::read_dir(dir)?.flatten() {
-        let kind = entry.file_type()?;
+/// Collects the size and path of every file below `dir`. Links, and folders that cannot be read, are left out.
+fn collect(dir: &Path, files: &mut Vec<(u64, PathBuf)>) {
+    for entry in fs::read_dir(dir).into_iter().flatten().flatten() {
+        let Ok(kind) = entry.file_type() else { continue };
         if kind.is_dir() {
-            sizes(&entry.path(), files)?;
-        } else if kind.is_file() {
-            files.push((entry.metadata()?.len(), entry.path()));
+            collect(&entry.path(), files);
+        } else if kind.is_file()
+            && let Ok(file) = entry.metadata()
+        {
+            files.push((file.len(), entry.path()));
         }
     }
-    Ok(())
 }
 
-/// Returns at most `most` files, the largest ones first, until they are `enough` bytes. Larger files are left out.
-fn largest(mut files: Vec<(u64, PathBuf)>, enough: u64, most: usize) -> Vec<PathBuf> {
+/// Returns at most `most` files, the largest ones first, until they are `enough` bytes. Larger files are left out, and so
+/// are those that cannot be opened.
+fn largest(
+    mut files: Vec<(u64, PathBuf)>,
+    enough: u64,
+    most: usize,
+    can_open: impl Fn(&Path) -> bool,
+) -> Vec<PathBuf> {
     files.retain(|(size, _)| *size <= enough);
     files.sort_by(|a, b| b.cmp(a));
     let mut total = 0;
     let mut chosen = Vec::new();
-    for (size, path) in files.into_iter().take(most) {
+    for (size, path) in files.into_iter().filter(|(_, path)| can_open(path)).take(most) {
         if total >= enough {
             break;
         }
@@ -100,15 +119,19 @@ mod tests {
 
     #[test]
     fn the_largest_files_are_taken_first_until_they_are_enough() {
+        let files = || named(&[(1, "a"), (50, "b"), (60, "c"), (40, "d")]);
+        let largest = |enough, most| largest(files(), enough, most, |_| true);
+        assert_eq!(largest(100, 9), [Path::new("c"), Path::new("b")]);
+        assert_eq!(largest(111, 9).len(), 3);
+        assert_eq!(largest(1000, 2).len(), 2);
+        assert_eq!(largest(55, 9), [Path::new("b"), Path::new("d")], "a file of 60 bytes is too large");
+    }
+
+    #[test]
+    fn a_file_that_cannot_be_opened_is_left_out() {
         let files = named(&[(1, "a"), (50, "b"), (60, "c"), (40, "d")]);
-        assert_eq!(largest(files.clone(), 100, 9), [Path::new("c"), Path::new("b")]);
-        assert_eq!(largest(files.clone(), 111, 9).len(), 3);
-        assert_eq!(largest(files.clone(), 1000, 2).len(), 2);
-        assert_eq!(
-            largest(files, 55, 9),
-            [Path::new("b"), Path::new("d")],
-            "a file of 60 bytes is too large"
-        );
+        let chosen = largest(files, 1000, 2, |file| file != Path::new("c"));
+        assert_eq!(chosen, [Path::new("b"), Path::new("d")]);
     }
 
     #[test]
@@ -123,12 +146,37 @@ mod tests {
     }
 
     #[test]
-    fn files_are_found_at_any_depth() {
+    fn files_of_a_toolchain_are_found_at_any_depth_of_two_folders_alone() {
         let dir = tempfile::tempdir().expect("a temporary directory");
-        fs::create_dir_all(dir.path().join("lib/deep")).expect("made");
+        for folder in ["lib/deep", "bin", "share"] {
+            fs::create_dir_all(dir.path().join(folder)).expect("made");
+        }
         fs::write(dir.path().join("lib/deep/big"), [0; 9]).expect("written");
-        fs::write(dir.path().join("small"), [0; 2]).expect("written");
+        fs::write(dir.path().join("bin/small"), [0; 2]).expect("written");
+        fs::write(dir.path().join("share/other"), [0; 5]).expect("written");
         let files = input(dir.path(), ENOUGH).expect("two files");
-        assert_eq!(files, [dir.path().join("lib/deep/big"), dir.path().join("small")]);
+        assert_eq!(files, [dir.path().join("lib/deep/big"), dir.path().join("bin/small")]);
+    }
+
+    #[test]
+    fn a_toolchain_without_files_is_an_error_with_a_remedy() {
+        let dir = tempfile::tempdir().expect("a temporary directory");
+        let error = input(dir.path(), ENOUGH).expect_err("it is empty").to_string();
+        assert!(error.starts_with("no file in `lib` and `bin` of `"), "{error}");
+        assert!(error.ends_with("can be read: name files to hash"), "{error}");
+    }
+
+    // Linux refuses paths of more than 4096 bytes, even for root, and a rename makes one.
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn a_folder_that_cannot_be_read_is_left_out() {
+        let dir = tempfile::tempdir().expect("a temporary directory");
+        let name = "d".repeat(200);
+        let deep = |top: &str| (0..12).fold(dir.path().join(top), |folder, _| folder.join(&name));
+        fs::create_dir_all(deep("lib")).expect("made");
+        fs::create_dir_all(deep("moved")).expect("made");
+        fs::rename(dir.path().join("moved"), deep("lib").join("moved")).expect("moved");
+        fs::write(dir.path().join("lib/file"), [0; 3]).expect("written");
+        assert_eq!(input(dir.path(), ENOUGH).expect("one file"), [dir.path().join("lib/file")]);
     }
 }

@@ -1,6 +1,7 @@
 //! The environment variables that select adapters and validation layers for the tests.
 
 use std::env;
+use std::ffi::OsString;
 use std::path::Path;
 
 use anyhow::{Context, Result, bail};
@@ -123,13 +124,18 @@ fn vulkan_variables(extras: Extras) -> Result<Vars> {
     ])
 }
 
-/// Returns a runtime directory for programs on Linux, if the environment names none. Without one, a Vulkan layer of Mesa
-/// prints errors whenever a program lists the adapters.
+/// Returns a runtime directory for programs on Linux, if the environment names none that exists. Without one, a Vulkan
+/// layer of Mesa prints errors whenever a program lists the adapters.
 pub(crate) fn missing_runtime_dir(workspace: &Workspace) -> Result<Vars> {
-    if !cfg!(target_os = "linux") || env::var_os(RUNTIME_DIR).is_some() {
+    if !cfg!(target_os = "linux") || is_folder(env::var_os(RUNTIME_DIR)) {
         return Ok(Vars::new());
     }
     Ok(vec![var(RUNTIME_DIR, private_dir(workspace)?)])
+}
+
+/// Returns `true` if the value of a variable is the path of a folder.
+fn is_folder(value: Option<OsString>) -> bool {
+    value.is_some_and(|path| Path::new(&path).is_dir())
 }
 
 fn var(name: &str, value: impl Into<String>) -> (String, String) {
@@ -158,5 +164,20 @@ fn make_private(_: &Path) -> std::io::Result<()> {
 pub(crate) fn print_exports(vars: &Vars) {
     for (name, value) in vars {
         println!("export {name}={}", quoted(value));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_runtime_directory_counts_as_missing_until_its_folder_exists() {
+        let dir = tempfile::tempdir().expect("a temporary directory");
+        let named = dir.path().join("runtime");
+        let is_there = || is_folder(Some(named.clone().into_os_string()));
+        assert!(!is_there() && !is_folder(None));
+        std::fs::create_dir(&named).expect("made");
+        assert!(is_there());
     }
 }

@@ -8,6 +8,7 @@ use anyhow::{Context, Result, bail};
 
 use crate::changed::when_changed;
 use crate::count;
+use crate::demo;
 use crate::deny::deny;
 use crate::environment::{Request, Vars, set_up};
 use crate::features::features;
@@ -31,7 +32,7 @@ pub(crate) struct Options {
     pub(crate) request: Request,
     pub(crate) install_tools: bool,
     /// `true` to run every case in every mode, the packages, the loom models, the oldest dependencies, each feature
-    /// alone, the oldest Rust, and `outside`.
+    /// alone, the demo with its own features, the oldest Rust, and `outside`.
     pub(crate) full: bool,
     pub(crate) filter: Vec<String>,
 }
@@ -125,6 +126,7 @@ fn checks(workspace: &Workspace, options: &Options, ran: &AtomicUsize) -> Vec<St
         steps.push(timed("functions", || check_functions(workspace)));
         steps.push(timed("versions", || versions(workspace).map(|()| Done::Yes)));
         steps.push(timed("features", || features(workspace, options.may_build())));
+        steps.push(timed("demo", || demo::check(workspace).map(|()| Done::Yes)));
         steps.push(timed("msrv", || msrv(workspace, may_install)));
         steps.push(timed("outside", || outside(workspace, may_install)));
     }
