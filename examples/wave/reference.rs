@@ -49,8 +49,8 @@ impl Reference {
         }
     }
 
-    /// Fails unless these are the heights, and the pixels have the colours of the heights.
-    pub(crate) fn check(&self, heights: &[f32], pixels: &[[u8; 4]]) -> Result<()> {
+    /// Fails unless these are the heights, and the pixels have the colours of the heights. Returns the number of cells.
+    pub(crate) fn check(&self, heights: &[f32], pixels: &[[u8; 4]]) -> Result<usize> {
         ensure!(
             (heights.len(), pixels.len()) == (self.current.len(), self.current.len()),
             "cells are missing"
@@ -62,7 +62,7 @@ impl Reference {
             let off = pixel.iter().zip(colour).any(|(found, colour)| found.abs_diff(colour) > 1);
             ensure!(!off, "pixel {cell} is {pixel:?}, not {colour:?}");
         }
-        Ok(())
+        Ok(heights.len())
     }
 }
 
@@ -71,4 +71,53 @@ fn colour(height: f32) -> [u8; 4] {
     let level = 0.5 + 0.5 * (gain * height).clamp(-1.0, 1.0);
     let channel = |low: f32, high: f32| (255.0 * (low + level * (high - low))).round() as u8;
     [channel(0.0, 0.8), channel(0.1, 1.0), channel(0.3, 0.9), 255]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Returns waves after a frame, with their heights and pixels.
+    fn waves() -> (Reference, Vec<f32>, Vec<[u8; 4]>) {
+        let mut reference = Reference::new([20, 12]);
+        reference.frame([10.0, 6.0]);
+        let heights = reference.current.clone();
+        let pixels = heights.iter().map(|height| colour(*height)).collect();
+        (reference, heights, pixels)
+    }
+
+    #[test]
+    fn waves_with_the_pixels_of_their_heights_pass() {
+        let (reference, heights, pixels) = waves();
+        assert_eq!(reference.check(&heights, &pixels).unwrap(), 20 * 12);
+    }
+
+    #[test]
+    fn one_wrong_cell_is_an_error_that_names_it() {
+        for error in [3.0 * TOLERANCE, -3.0 * TOLERANCE] {
+            let (reference, mut heights, pixels) = waves();
+            heights[100] += error;
+            let said = reference.check(&heights, &pixels).unwrap_err().to_string();
+            assert!(said.starts_with("cell 100 has "), "{said}");
+        }
+    }
+
+    #[test]
+    fn one_wrong_channel_of_a_pixel_is_an_error_that_names_the_pixel() {
+        for channel in 0..4 {
+            let (reference, heights, mut pixels) = waves();
+            pixels[100][channel] ^= 0x80;
+            let said = reference.check(&heights, &pixels).unwrap_err().to_string();
+            assert!(said.starts_with("pixel 100 is "), "{said}");
+        }
+    }
+
+    #[test]
+    fn a_missing_cell_or_pixel_is_an_error() {
+        let (reference, heights, pixels) = waves();
+        for (heights, pixels) in [(&heights[1..], &pixels[..]), (&heights[..], &pixels[1..])] {
+            let said = reference.check(heights, pixels).unwrap_err().to_string();
+            assert_eq!(said, "cells are missing");
+        }
+    }
 }
