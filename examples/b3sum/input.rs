@@ -22,7 +22,7 @@ impl Input {
     /// Fails if it is a directory, or cannot be opened.
     pub(crate) fn open(path: &Path) -> Result<Self> {
         if path == Path::new("-") {
-            return Ok(Self { pieces: Pieces::new(Box::new(io::stdin().lock())), file: None, length: 0 });
+            return Ok(Self::of(io::stdin().lock()));
         }
         let file = File::open(path)?;
         let about = file.metadata()?;
@@ -31,6 +31,11 @@ impl Input {
         }
         let reader = Box::new(file.try_clone()?);
         Ok(Self { pieces: Pieces::new(reader), file: Some(file), length: about.len() })
+    }
+
+    /// Returns the input of a reader, whose length is not known.
+    pub(crate) fn of(reader: impl Read + 'static) -> Self {
+        Self { pieces: Pieces::new(Box::new(reader)), file: None, length: 0 }
     }
 
     /// Returns the length that the file had when it was opened, if it is known.
@@ -193,8 +198,7 @@ mod tests {
                 Err(io::Error::other("the disk is gone"))
             }
         }
-        let pieces = Pieces::new(Box::new(Broken) as Box<dyn Read>);
-        let error = Input { pieces, file: None, length: 0 }.read(&mut [0; CHUNK]).unwrap_err();
+        let error = Input::of(Broken).read(&mut [0; CHUNK]).unwrap_err();
         assert_eq!(format!("{error:#}"), "after 0 bytes: the disk is gone");
     }
 }
