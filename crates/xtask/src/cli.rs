@@ -239,7 +239,7 @@ pub(crate) enum Command {
     /// Checks that the README and the pages of docs/guide are in the library's documentation, with links of rustdoc
     #[command(after_help = "Example:\n  cargo xtask guide --write\n\n\
         A package has files of its own folder only: crates/fencepost/guide has copies of the pages, and\n\
-        crates/fencepost/src/front.md is the README without the section for a checkout.")]
+        crates/fencepost/src/front.md is the README with the lines for Cargo.toml in place of the section for a checkout.")]
     Guide {
         /// Write the copies
         #[arg(long)]

@@ -1,7 +1,7 @@
 //! `cargo xtask guide`: copies the pages of `docs/guide` into the library's documentation, or checks the copies.
 //!
 //! A package has only the files of its own folder, so `crates/fencepost/guide` has a copy of each page, with the links
-//! of rustdoc. The front page of the documentation is the README without the section for a checkout.
+//! of rustdoc. The front page of the documentation is the README with another section in place of that for a checkout.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -25,6 +25,18 @@ const FRONT: &str = "crates/fencepost/src/front.md";
 
 /// Heading of the README's section with commands that a user of the library lacks.
 const CHECKOUT: &str = "## From a checkout";
+/// Section of the front page in its place. Only a published release has that page.
+const IN_A_PROGRAM: &str = r#"## In a program
+
+```toml
+[dependencies]
+fencepost = "0.1"
+wgpu = "=30.0.1"    # only to exchange wgpu objects: exactly this version
+```
+
+[Features](crate::guide::features) lists the parts that a program can leave out.
+
+"#;
 
 /// Checks the copies, or writes them.
 ///
@@ -80,16 +92,23 @@ fn wanted(workspace: &Workspace) -> Result<BTreeMap<String, String>> {
     Ok(wanted)
 }
 
-/// Returns the README without the section for a checkout.
+/// Returns the README with [`IN_A_PROGRAM`] in place of the section for a checkout.
 fn front(readme: &str) -> String {
+    let mut front = String::new();
     let mut is_left_out = false;
-    let kept = readme.lines().filter(|line| {
+    for line in readme.lines() {
         if line.starts_with("## ") {
-            is_left_out = *line == CHECKOUT;
+            is_left_out = line == CHECKOUT;
+            if is_left_out {
+                front += IN_A_PROGRAM;
+            }
         }
-        !is_left_out
-    });
-    kept.map(|line| format!("{line}\n")).collect()
+        if !is_left_out {
+            front += line;
+            front.push('\n');
+        }
+    }
+    front
 }
 
 /// Converts the links of a page to rustdoc's. Fenced blocks stay as they are.
@@ -186,6 +205,22 @@ mod tests {
         assert!(programs(readme) > 0 && programs(&front) == programs(readme), "{front}");
         assert!(readme.contains(CHECKOUT) && !front.contains(CHECKOUT), "{front}");
         assert!(!front.contains("```sh") && front.contains("## Licence"), "{front}");
+    }
+
+    #[test]
+    fn the_front_page_has_the_dependencies_of_a_release_with_the_versions_of_the_manifest() {
+        let manifest = include_str!("../../../Cargo.toml");
+        let version = |start: &str| {
+            let rest = manifest.lines().find_map(|line| line.strip_prefix(start));
+            rest.and_then(|rest| rest.split('"').next()).expect("the manifest has the line")
+        };
+        let (own, _) = version("version = \"").rsplit_once('.').expect("a version has three numbers");
+        let wgpu = version("wgpu = { version = \"");
+        let front = front(include_str!("../../../README.md"));
+        for line in [format!("fencepost = \"{own}\"\n"), format!("wgpu = \"{wgpu}\" ")] {
+            assert_eq!(front.matches(&line).count(), 1, "{line}");
+        }
+        assert!(!front.contains("No release") && !front.contains("path = "), "{front}");
     }
 
     #[test]
