@@ -1,4 +1,4 @@
-//! 1. Shows the whole API in eight lines: a context, a queue, a kernel, two arrays, a launch, a read.
+//! 1. Launches a first kernel: a context, a queue, a kernel, two arrays, a launch, a read.
 //!
 //! Run `cargo run --example 01_saxpy`. With `-- --trace FILE.html` the file shows when each command ran.
 

@@ -18,13 +18,16 @@ fn paths(folder: &Path) -> Vec<PathBuf> {
     entries.map(|entry| entry.expect("a folder can be listed").path()).collect()
 }
 
-/// Counts the lines of files with an ending that are neither blank nor comments.
+/// Counts the lines of the files with an ending.
 fn lines(files: &[PathBuf], ending: &str) -> usize {
-    let count = |file: &PathBuf| {
-        let text = fs::read_to_string(file).expect("a program is text");
-        text.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with("//")).count()
-    };
+    let count = |file: &PathBuf| length(&fs::read_to_string(file).expect("a program is text"));
     files.iter().filter(|file| file.extension().is_some_and(|found| found == ending)).map(count).sum()
+}
+
+/// Counts the lines of a text that are neither blank nor comments, up to its unit tests.
+fn length(text: &str) -> usize {
+    let lines = text.lines().map(str::trim).take_while(|line| *line != "#[cfg(test)]");
+    lines.filter(|line| !line.is_empty() && !line.starts_with("//")).count()
 }
 
 /// Counts the lines of each example. The modules and shaders of `06_nbody.rs` are in the folder `nbody`; `b3sum` is a
@@ -60,6 +63,12 @@ fn listed(page: &str) -> BTreeMap<String, Lengths> {
 #[test]
 fn the_gallery_has_each_example_with_its_number_of_lines() {
     assert_eq!(listed(&gallery().text), counted());
+}
+
+#[test]
+fn blank_lines_comments_and_unit_tests_do_not_count_as_length() {
+    let text = "//! A module.\n\nfn a() {} // a\n    // b\n}\n\n#[cfg(test)]\nmod tests {\n}\n";
+    assert_eq!(length(text), 2);
 }
 
 #[test]
