@@ -1,5 +1,6 @@
 //! A01, A17: verbs on parts of arrays, whose number of elements is on the device.
 
+use super::verb_table::{Arrays, table};
 use super::*;
 use fencepost::algorithms::Prefix;
 
@@ -348,21 +349,44 @@ fn refused(s: &Subject) {
     }
 }
 
+/// Input that a verb on first elements reads as a whole.
+fn whole_input<'a>(id: &str, arrays: &'a Arrays) -> Option<&'a DeviceArray<u32>> {
+    match id {
+        "searchsorted first" => Some(&arrays.x),
+        "gather first" => Some(&arrays.y),
+        _ => None,
+    }
+}
+
 fn checked(s: &Subject) {
     let check = Some(CheckOptions::default());
     let options = ContextOptions::default().adapter(AdapterChoice::Cpu).check(check);
     let ctx = Context::with_options(options).wait().unwrap();
     s.watch(&ctx);
     let queue = ctx.queue("q");
+    let finds_nothing = |calls: &str| {
+        queue.finish().wait().unwrap();
+        let findings: Vec<String> =
+            ctx.diagnostics().take_findings().iter().map(ToString::to_string).collect();
+        assert!(findings.is_empty(), "{calls}: {}", findings.join("\n"));
+    };
     let list: Vec<u32> = (0..16_400).map(|i| i / 3).collect();
     let x = queue.array(&list).unwrap();
     let mask = queue.array(&vec![1_u32; list.len()]).unwrap();
     for count in [0, 4096, 9000] {
         let count = queue.array(&[count]).unwrap();
         enqueue(&mut results(&queue, list.len()), &queue, x.first(&count), &mask, "x + i").unwrap();
-        queue.finish().wait().unwrap();
-        let findings: Vec<String> =
-            ctx.diagnostics().take_findings().iter().map(ToString::to_string).collect();
-        assert!(findings.is_empty(), "{}", findings.join("\n"));
+        finds_nothing("verbs on a part of a written array");
+    }
+    // A verb that reads an element after the first ones reads memory that nothing has written.
+    for elements in [0, 4100] {
+        for verb in table().iter().filter(|verb| verb.id.split(' ').any(|word| word == "first")) {
+            let mut arrays = Arrays::of_first(&queue, list.len(), elements);
+            if let Some(whole) = whole_input(verb.id, &arrays) {
+                queue.fill(&mut whole.clone(), 1).unwrap();
+            }
+            verb.call(&queue, &mut arrays).unwrap();
+            finds_nothing(verb.id);
+        }
     }
 }

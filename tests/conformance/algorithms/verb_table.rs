@@ -129,6 +129,22 @@ impl Arrays {
         Self::of(FEW, n, |len| both.slice(0..len).unwrap())
     }
 
+    /// Returns arrays for verbs on `elements` first elements. Nothing has written the other elements of the inputs.
+    pub(crate) fn of_first(queue: &CommandQueue, n: usize, elements: usize) -> Self {
+        fn upload<T: Element>(queue: &CommandQueue, list: &[T], array: &DeviceArray<T>) {
+            queue.upload(list, &mut array.slice(0..list.len()).unwrap()).unwrap();
+        }
+        let mut arrays = Self::of(FEW, n, |len| queue.empty::<u32, 1>([len]).unwrap());
+        let inputs = Inputs::new(FEW, n, 0);
+        upload(queue, &inputs.x[..elements], &arrays.x);
+        upload(queue, &inputs.y[..elements], &arrays.y);
+        upload(queue, &inputs.numbers[..elements], &arrays.numbers);
+        upload(queue, &inputs.sorted[..elements], &arrays.sorted);
+        queue.upload(&[elements as u32], &mut arrays.count).unwrap();
+        arrays.refill(queue);
+        arrays
+    }
+
     /// Returns arrays between elements that no verb may read or write. Those around inputs are `guard`.
     pub(crate) fn guarded(queue: &CommandQueue, rows: usize, n: usize, guard: u32) -> Guarded {
         let mut wholes = Vec::new();

@@ -2,12 +2,13 @@
 //
 // Shape      g: the share, which begins at element g * share; the shader around it has the type T of a result, the override STAGE,
 //            `combined_elements`, the result of elements side by side, `operation`, and `store`, which takes the place of a
-//            segment or one after the last segment, and uses fold_partials, keyed, lanes and segment_of
+//            segment or one after the last segment, and uses fold_partials, keyed, lanes and segment_of; elements after the
+//            last segment are not read
 // Dispatch   one workgroup of WORKGROUP invocations along x for each share
 // Barriers   as fold_lanes in stage 1, else as scan_lanes; in stage 0 as fold_lanes too
 // Tolerance  as `combined_elements` and `operation`
 
-// Keeps the state of a share: the combined elements of its last segment.
+// Keeps the state of a share: the combined elements of its last segment. In a share without elements, any segment will do.
 fn keep_last_segment(g: u32, first: u32, end: u32, lane: u32) {
     let segment = segment_of(end - 1u, 0u);
     let start = clamp(segment.first, first, end);
@@ -53,7 +54,7 @@ fn write_segments(first: u32, end: u32, lane: u32, before: S) {
 
 fn segment_stage(g: u32, lane: u32) {
     let first = g * params.share;
-    let end = min(params.n, first + params.share);
+    let end = clamp(offsets[params.segments], first, min(params.n, first + params.share));
     if STAGE == 1u {
         keep_last_segment(g, first, end, lane);
         return;
