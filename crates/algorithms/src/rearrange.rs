@@ -28,7 +28,8 @@ pub enum Outside {
 #[diagnostic::on_unimplemented(
     message = "`scatter_add` does not add elements of `{Self}`",
     label = "not `i32` or `u32`",
-    note = "to add `f32` at places, call `histogram_weighted` with the places, the elements as weights and `Bins::modulo()`"
+    note = "to add `f32`, write the sums to a new array: `queue.histogram_weighted(&places, &x, Bins::modulo(), &mut sums)?`",
+    note = "then add the array: `queue.axpy(1.0, &sums, &mut out)?`; each place must be below the number of sums"
 )]
 pub trait Integer: Reducible {}
 
