@@ -77,9 +77,10 @@ impl Operation {
 
 /// A type of elements that the verbs of [`Algorithms`](crate::Algorithms) combine: `f32`, `i32` or `u32`.
 #[diagnostic::on_unimplemented(
-    message = "the verbs do not take elements of `{Self}`",
+    message = "this call takes elements of `f32`, `i32` or `u32`, and not of `{Self}`",
     label = "not `f32`, `i32` or `u32`",
-    note = "convert the elements before the upload or in a kernel of the program, which can also compute with `{Self}`"
+    note = "for vectors, call `map`, or `reduce` or `scan` with a `Monoid`; for structs, call `map`",
+    note = "convert other numbers before the upload or in a kernel; in generic code, add the bound `T: Reducible`"
 )]
 pub trait Reducible: Number + sealed::Combine {}
 

@@ -13,23 +13,24 @@ use crate::segments::{self, Bounds};
 use crate::shares::Shares;
 use crate::verb_queue::VerbQueue;
 use crate::{axis_search, search, segment_search};
-use fencepost_core::{Candidates, DeviceArray, Element, Over, Parts, Prefix, Result};
+use fencepost_core::{Candidates, DeviceArray, Element, Over, Parts, Result};
 use fencepost_kernels::PART_COUNT;
 
 /// The elements of a [`mean`](crate::Algorithms::mean) or a [`norm`](crate::Algorithms::norm): an array of `f32`, or
 /// parts of one.
 ///
-/// As for an [`Over`], `&x` is a whole array, and `x.axis(k)`, `x.segments(&offsets)` and `x.first(&count)` are parts.
+/// It is anything that becomes an [`Over`]: `&x` is a whole array, and `x.axis(k)`, `x.segments(&offsets)` and
+/// `x.first(&count)` are parts.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is neither an array of `f32` nor parts of one",
-    label = "the elements are not `f32`",
-    note = "`mean` and `norm` compute with `f32`: convert integers with `cast`, as in `queue.cast(&x, &mut numbers)?`"
+    label = "not `&DeviceArray<f32>`, nor `axis`, `segments` or `first` of one",
+    note = "pass an array by one `&`, and without `skip_nan`, which only a search for the smallest or the largest takes",
+    note = "convert integers with `cast`, as in `queue.cast(&x, &mut numbers)?`, and `f64` before the upload"
 )]
 pub trait Floats<'a, const D: usize>: Into<Over<'a, f32, D>> {}
 
-impl<'a, const D: usize> Floats<'a, D> for &'a DeviceArray<f32, D> {}
-impl<'a, const D: usize> Floats<'a, D> for Over<'a, f32, D> {}
-impl<'a, const D: usize> Floats<'a, D> for Prefix<'a, f32, D> {}
+#[diagnostic::do_not_recommend]
+impl<'a, X: Into<Over<'a, f32, D>>, const D: usize> Floats<'a, D> for X {}
 
 /// Enqueues the combination of the elements by a built-in operation.
 #[track_caller]

@@ -6,6 +6,7 @@ use super::*;
 pub fn cases() -> Vec<Case> {
     vec![
         case("a01_means_norms_and_places_of_first_elements_are_those_of_the_host", first),
+        case("a04_a_mean_and_a_norm_take_what_a_sum_takes", same_arguments),
         case("a01_first_elements_are_combined_in_their_order", first_in_order),
         case("a01_extremes_without_nans_of_axes_and_segments_are_those_of_the_host", numbers),
         case("a11_scans_along_each_axis_are_those_of_each_row", scans),
@@ -19,6 +20,21 @@ pub fn cases() -> Vec<Case> {
 
 fn one<T: Element>(queue: &CommandQueue, verb: impl FnOnce(&mut DeviceArray<T>) -> Result<()>) -> T {
     queue.value_of(verb).wait().unwrap()
+}
+
+fn sum_and_mean<'a>(queue: &CommandQueue, x: impl Into<Over<'a, f32>> + Copy) -> [f32; 2] {
+    [one(queue, |out| queue.sum(x, out)), one(queue, |out| queue.mean(x, out))]
+}
+
+fn same_arguments(s: &Subject) {
+    let queue = s.ctx().queue("q");
+    let mut x = queue.array(&[3.0_f32, 4.0, 0.0, 5.0]).unwrap();
+    let count = queue.array(&[2_u32]).unwrap();
+    assert_eq!(sum_and_mean(&queue, &x), [12.0, 3.0]);
+    assert_eq!(sum_and_mean(&queue, x.first(&count)), [7.0, 3.5]);
+    assert_eq!(one(&queue, |out| queue.mean(&mut x, out)), 3.0);
+    let norm = one(&queue, |out| queue.norm(&mut x, out));
+    assert!((norm - 50_f32.sqrt()).abs() <= 1e-5, "{norm}");
 }
 
 fn first(s: &Subject) {
