@@ -12,7 +12,7 @@ use crate::refusals::check;
 use crate::shares::Shares;
 use crate::trusted;
 use crate::tuning::{WIDE, tuned};
-use crate::verb_queue::VerbQueue;
+use crate::verb_queue::{VerbQueue, subject};
 use fencepost_core::{DeviceArray, ErrorDetail, Grid, Prefix, Result, Scalar};
 use fencepost_derive::KernelArgs;
 use fencepost_kernels::PART_COUNT;
@@ -22,6 +22,8 @@ const MOST_FRACTION_BITS: u32 = 31;
 
 /// Number of words of a bin in `bin_exact.wgsl`: an exact sum of `f32`, and the kinds of weights that are not finite.
 const WORDS_OF_BIN: usize = 11;
+/// Number of bytes of a bin there.
+const BYTES_OF_BIN: u64 = (WORDS_OF_BIN * size_of::<u32>()) as u64;
 
 /// Enqueues the sums of the weights: integers wrap, and sums of `f32` are exact and rounded once.
 #[track_caller]
@@ -141,15 +143,16 @@ impl Weighted {
         if self.x.is_empty() {
             return queue.fill(sums, 0);
         }
+        let bins = sums.len();
+        check_bins(queue, bins)?;
         let kernel = SizedKernel::compiled(queue, &tuned(queue, &[]), self.first.as_ref())?;
         let rounding = trusted::kernel_with::<RoundExactArgs>(queue, &WIDE)?;
-        let mut words = queue.scratch::<u32>(WORDS_OF_BIN * sums.len())?;
-        // Before anything is enqueued, refuse words that are too many for the launch. It reads no edges yet.
+        let mut words = queue.scratch::<u32>(WORDS_OF_BIN * bins)?;
+        // Before anything is enqueued, refuse what the launch would refuse. It reads no edges yet.
         self.add_exact(queue, &kernel, 0, &self.x, &mut words)?;
         let edges = self.binning.edges(queue, &self.x)?;
         queue.fill(&mut words, 0)?;
         self.add_exact(queue, &kernel, Shares::of(self.x.len()).count, &edges, &mut words)?;
-        let bins = sums.len();
         let args = RoundExactArgs { bins: bins as u32, sums: &words, out: sums };
         queue.launch(&rounding, Grid::threads([bins]), args)
     }
@@ -181,6 +184,20 @@ impl Weighted {
         };
         kernel.launch(queue, groups, args)
     }
+}
+
+/// Returns an error if the device cannot bind the exact sums of so many bins.
+fn check_bins(queue: &VerbQueue<'_>, bins: usize) -> Result<()> {
+    let ctx = queue.context();
+    let most = ctx.info().max_binding.min(ctx.info().max_array) / BYTES_OF_BIN;
+    if bins as u64 <= most {
+        return Ok(());
+    }
+    let object = format!("{}, argument `sums`: the number of bins", subject(queue.verb));
+    let found =
+        format!("{bins}, and this device sums `f32` in at most {most}, with {BYTES_OF_BIN} bytes for each");
+    let needed = "a smaller number, or a call of `histogram_fixed`, which takes 4 bytes for each bin,";
+    Err(ErrorDetail::Value { object, found, needed }.into())
 }
 
 #[derive(KernelArgs)]

@@ -1,6 +1,7 @@
 //! A12: histograms with weights of `f32`, whose sums are exact and rounded once.
 
 use super::*;
+use crate::common::raw;
 
 pub fn cases() -> Vec<Case> {
     vec![
@@ -9,6 +10,8 @@ pub fn cases() -> Vec<Case> {
         case("a12_a_sum_of_floats_keeps_what_is_left_after_large_weights_cancel", cancelled),
         case("a12_a_weight_that_is_not_finite_decides_its_sum_alone", special),
         case("a12_a_histogram_with_floats_writes_its_sums_alone", guards),
+        case("a12_bins_of_floats_that_a_device_cannot_bind_are_refused_with_the_most_bins", too_many)
+            .gpu_only("the case limits a wgpu device"),
     ]
 }
 
@@ -159,4 +162,28 @@ fn guards(s: &Subject) {
         );
         assert!(queue.read(&all).wait().unwrap() == around(&list, 1), "the input stays");
     }
+}
+
+fn too_many(s: &Subject) {
+    let (device, wgpu_queue) = raw::open_with(s, |limits| limits.max_storage_buffer_binding_size = 1 << 16);
+    let ctx = Context::adopt(device, wgpu_queue, AdoptOptions::default()).unwrap();
+    let queue = ctx.queue("q");
+    let x = queue.array(&[1488_u32, 1489, 3]).unwrap();
+    let weights = queue.array(&[1.0_f32, 2.0, 4.0]).unwrap();
+    let mut sums = queue.full([1490], 9.0_f32).unwrap();
+    let before = dump::enqueued(&ctx, "q");
+    let refused = queue.histogram_weighted(&x, &weights, Bins::modulo(), &mut sums);
+    let error = assert_refused!(refused, Value);
+    let said = "verb `histogram_weighted`, argument `sums`: the number of bins is 1490, and this device sums `f32` in at most \
+                1489, with 44 bytes for each; a smaller number, or a call of `histogram_fixed`";
+    assert!(error.to_string().starts_with(said), "{error}");
+    assert_eq!(dump::enqueued(&ctx, "q"), before);
+    // Integers take more bins, and floats take the most ones.
+    let whole = weights.cast_bits::<u32>();
+    queue.histogram_weighted(&x, &whole, Bins::modulo(), &mut sums.cast_bits::<u32>()).unwrap();
+    assert_eq!(queue.get(&sums, [1489]).wait().unwrap(), 2.0);
+    let mut most = sums.slice(0..1489).unwrap();
+    queue.histogram_weighted(&x, &weights, Bins::modulo(), &mut most).unwrap();
+    let found = queue.read(&most).wait().unwrap();
+    assert_eq!([found[0], found[3], found[1488]], [2.0, 4.0, 1.0]);
 }
