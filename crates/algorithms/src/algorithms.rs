@@ -611,7 +611,11 @@ pub trait Algorithms: sealed::Queue {
 
     /// Enqueues `values` = the k largest elements of `x`, the largest first, and `places` = their places. k is the
     /// length of both arrays, and at most that of the array of `x`. Of equal elements, earlier ones come first. If
-    /// there are fewer first elements than k, the results after theirs are not written.
+    /// there are fewer first elements than k, the results after theirs are not written: a program that reads the
+    /// results then needs the number of first elements too.
+    ///
+    /// The order is that of a [`sort`](Self::sort): a NaN is larger than infinity, and a NaN with a sign smaller than
+    /// -infinity. No NaN is left out.
     ///
     /// # Example
     /// ```
@@ -640,7 +644,7 @@ pub trait Algorithms: sealed::Queue {
 
     /// Enqueues `out` = the element at place `k` of the sorted array, so that `k` = 0 is the smallest. `out` has one
     /// element, and `k` is below the length of the array. If there are at most `k` first elements, `out` is not
-    /// written.
+    /// written. NaNs are sorted too, as for [`top_k`](Self::top_k).
     ///
     /// # Example
     /// ```
@@ -663,7 +667,8 @@ pub trait Algorithms: sealed::Queue {
 
     /// Enqueues `places` = for each query, the place where it could be inserted into the sorted array `x`: the number
     /// of elements before it. If `x` is not sorted, the results are unspecified. `queries` may have any shape. If `x`
-    /// is first elements, each query has a result, which is at most their number.
+    /// is first elements, each query has a result, which is at most their number. NaNs are sorted too, as for
+    /// [`top_k`](Self::top_k).
     ///
     /// # Example
     /// ```
