@@ -830,7 +830,8 @@ pub trait Algorithms: sealed::Queue {
     ///
     /// # Shape
     /// Each array repeats to the shape of `out`, as in NumPy: counted from the last axis, each of its axes has the
-    /// length of that of `out`, or length 1. First elements are those of an array with the shape of `out`.
+    /// length of that of `out`, or length 1. First elements are those of an array with the shape of `out`;
+    /// [`Inputs::first`] selects the first results of a list, whose arrays repeat.
     ///
     /// # Example
     /// ```

@@ -105,7 +105,7 @@ pub use tuning::{Forced, with_forced};
 /// Re-exports the names that programs with algorithms need.
 pub mod prelude {
     pub use crate::{
-        Algorithms, Bins, Choice, Exponential, Monoid, Normal, Operation, Outside, Philox, Reducible, Scan,
-        Side, Sort, Strides, Uniform, Whole, Words,
+        Algorithms, Bins, Choice, Exponential, Inputs, Monoid, Normal, Operation, Outside, Philox, Reducible,
+        Scan, Side, Sort, Strides, Uniform, Whole, Words,
     };
 }

@@ -35,7 +35,7 @@ pub(crate) fn map(
         return Err(ErrorDetail::Value { object, found: "`&mut`".into(), needed }.into());
     }
     let result = Array::new(queue, OUT, out)?;
-    Call::new(queue, inputs_of_call, result, inputs.count)?.enqueue(queue, expression)
+    Call::new(queue, inputs_of_call, result, inputs)?.enqueue(queue, expression)
 }
 
 /// Enqueues the evaluation of an expression for each element of the input that is passed by `&mut`.
@@ -50,7 +50,7 @@ pub(crate) fn map_in_place(queue: &VerbQueue<'_>, inputs: &Inputs<'_>, expressio
         return Err(ErrorDetail::Value { object, found, needed }.into());
     };
     let result = result.clone();
-    Call::new(queue, inputs_of_call, result, inputs.count)?.enqueue(queue, expression)
+    Call::new(queue, inputs_of_call, result, inputs)?.enqueue(queue, expression)
 }
 
 /// An array of a call.
@@ -206,21 +206,21 @@ impl<'a> Call<'a> {
         queue: &VerbQueue<'_>,
         inputs: Vec<Input<'a>>,
         result: Array<'a>,
-        count: Option<&DeviceArray<u32>>,
+        given: &Inputs<'_>,
     ) -> Result<Self> {
         let read: Vec<&Array<'a>> = inputs.iter().filter_map(Input::read).collect();
         for array in &read {
-            let remedy = match count {
-                None if broadcast::repeats_to(&array.shape, &result.shape) => continue,
-                Some(_) if array.shape == result.shape => continue,
-                None => REPEATS,
-                Some(_) => "all arrays of the call have one shape",
+            let remedy = match given.repeats {
+                true if broadcast::repeats_to(&array.shape, &result.shape) => continue,
+                false if array.shape == result.shape => continue,
+                true => REPEATS,
+                false => "all arrays of the call have one shape",
             };
             let label = array.words.label();
             let found = array.shape.clone();
             return Err(queue.wrong_shape_of(array.name, label, found, &result.shape[..], remedy));
         }
-        let count = count.map(|count| one_count(queue, count)).transpose()?;
+        let count = given.count.map(|count| one_count(queue, count)).transpose()?;
         let axes = if result.buffer.is_empty() {
             Vec::new()
         } else {

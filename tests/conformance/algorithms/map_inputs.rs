@@ -4,7 +4,6 @@ use super::*;
 use crate::common::{Calls, raw};
 use bytemuck::{Pod, Zeroable};
 use fencepost::AnyArray;
-use fencepost::algorithms::Inputs;
 use fencepost::interface::NamedArg;
 
 pub fn cases() -> Vec<Case> {
@@ -22,6 +21,7 @@ pub fn cases() -> Vec<Case> {
         case("a07_inputs_that_an_expression_cannot_use_are_refused_by_name", refused).host_side(),
         case("a07_a_replay_passes_other_values_to_an_expression", replayed),
         case("a07_first_elements_of_vectors_are_mapped_alone", first),
+        case("a07_the_first_results_of_a_list_are_computed_alone", first_results),
     ]
 }
 
@@ -510,4 +510,33 @@ fn first(s: &Subject) {
     let on_device = queue.array(&[5_u32]).unwrap();
     let mut longer = queue.zeros::<[f32; 3], 2>([2, 100]).unwrap();
     assert_refused!(queue.map(x.first(&on_device), "x", &mut longer), Shape);
+}
+
+fn first_results(s: &Subject) {
+    let (ctx, queue) = s.with_queue("q");
+    let list: Vec<u32> = (0..600).map(|i| i * i % 97).collect();
+    let x = queue.array(&list).unwrap().reshape([20, 30]).unwrap();
+    let row = queue.array(&(0..30).collect::<Vec<u32>>()).unwrap();
+    let one = queue.array(&[1000_u32]).unwrap();
+    let mut out = queue.zeros::<u32, 2>([20, 30]).unwrap();
+    for count in [0, 1, 31, 256, 600, 601] {
+        let on_device = queue.array(&[count]).unwrap();
+        let inputs = Inputs::from(args![x = &x, row = &row, one = &one, by = 3_u32]);
+        queue.fill(&mut out, 7).unwrap();
+        queue.map(inputs.first(&on_device), "x * by + row + one", &mut out).unwrap();
+        let expected = host::map(&list, |x, i| if i < count { x * 3 + i % 30 + 1000 } else { 7 });
+        assert_eq!(queue.read(&out).wait().unwrap(), expected, "{count} results");
+        let inputs = Inputs::from(args![sum = &mut out, row = &row]);
+        queue.map_in_place(inputs.first(&on_device), "sum - row").unwrap();
+        let expected = host::map(&list, |x, i| if i < count { x * 3 + 1000 } else { 7 });
+        assert_eq!(queue.read(&out).wait().unwrap(), expected, "{count} results in place");
+    }
+    let two = queue.array(&[1_u32, 2]).unwrap();
+    let of_out = out.reshape([600]).unwrap().slice(0..1).unwrap();
+    let inputs = || Inputs::from(args![x = &x]);
+    let before = dump::enqueued(&ctx, "q");
+    assert_refused!(queue.map(inputs().first(&two), "x", &mut out), Shape);
+    let error = assert_refused!(queue.map(inputs().first(&of_out), "x", &mut out), Aliased);
+    assert!(error.to_string().contains("`count of the first elements`"), "{error}");
+    assert_eq!(dump::enqueued(&ctx, "q"), before);
 }
