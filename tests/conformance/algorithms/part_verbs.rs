@@ -9,6 +9,7 @@ pub fn cases() -> Vec<Case> {
             "a17_ranks_among_first_elements_equal_those_of_the_host_and_missing_ones_are_not_written",
             ranks,
         ),
+        case("a17_a_list_of_many_ranks_ends_with_the_first_elements", many_ranks),
         case("a17_the_largest_of_few_first_floats_are_sorted_and_the_others_not_written", few_floats),
         case("a17_moves_of_first_elements_equal_those_of_the_host", moves),
         case("a17_elementwise_verbs_on_first_elements_equal_those_of_the_host", elements),
@@ -38,6 +39,23 @@ fn ranks(s: &Subject) {
             assert_eq!(case.read(&out), [expected], "place {k} of {} elements", case.elements);
         }
     });
+}
+
+/// The selected elements are too many for one workgroup, so the launches of a long sort put them in order.
+fn many_ranks(s: &Subject) {
+    let queue = s.ctx().queue("q");
+    let mut rng = fastrand::Rng::with_seed(29);
+    let list: Vec<u32> = (0..20_481).map(|_| rng.u32(0..500)).collect();
+    let x = queue.array(&list).unwrap();
+    let k = list.len();
+    for count in [0, 255, 4097] {
+        let on_device = queue.array(&[count as u32]).unwrap();
+        let [mut values, mut places] = [(); 2].map(|()| queue.full([k], BEFORE).unwrap());
+        queue.top_k(x.first(&on_device), &mut values, &mut places).unwrap();
+        let expected = host::top_k(&list[..count], count).unwrap();
+        assert!(queue.read(&values).wait().unwrap() == padded(&expected.0, k), "{count} elements");
+        assert!(queue.read(&places).wait().unwrap() == padded(&expected.1, k), "places of {count} elements");
+    }
 }
 
 fn few_floats(s: &Subject) {
