@@ -87,12 +87,11 @@ pub fn builtins() -> &'static [(&'static str, &'static str)] {
 
 /// Text of a shader, with the files that it uses.
 ///
-/// A line `//#use name` anywhere in the text appends a snippet once: `lib/name.wgsl` next to the shader, else a
-/// built-in one (`bins`, `blake3`, `fold_share`, `keyed`, `lcg`, `linear`, `number_keys`, `operation`, `order_keys`,
-/// `packed`, `philox`, `place_keys`, `reduce_groups`, `reduce_share`, `run_stage`, `scan_share`, `staged_tile`,
-/// `tile_ranks`). A line `//#use atomic_f32(totals)` appends the built-in snippet for a variable of the shader. A line
-/// `//#use "path.wgsl"` appends a file; its path is relative to the folder of the file with the line. Errors name the
-/// lines of the files. Files that use each other in a cycle are an error.
+/// A line `//#use name` anywhere in the text appends a snippet once: `lib/name.wgsl` next to the shader, else the
+/// [built-in one](https://github.com/fencepost-rs/fencepost/blob/main/docs/shaders.md). A line
+/// `//#use atomic_f32(totals)` appends the built-in snippet for a variable of the shader. A line `//#use "path.wgsl"`
+/// appends a file; its path is relative to the folder of the file with the line. Errors name the lines of the files.
+/// Files that use each other in a cycle are an error.
 ///
 /// # Example
 /// ```
