@@ -82,7 +82,7 @@ impl FromStr for Saved {
     fn from_str(text: &str) -> Result<Self, String> {
         let (name, file) = named(text, "FILE.npy")?;
         let file = PathBuf::from(file);
-        if file.extension().is_none_or(|ending| ending != "npy") {
+        if file.extension().is_none_or(|ending| !ending.eq_ignore_ascii_case("npy")) {
             return Err(format!("`{}` must end in .npy", file.display()));
         }
         Ok(Self { name, file })
@@ -127,9 +127,9 @@ fn given(value: &str) -> Result<Given, String> {
     }
 }
 
-/// Returns the file that a text names by its ending.
+/// Returns the file that a text names by its ending, in any case.
 fn file(value: &str) -> Option<Given> {
-    if value.ends_with(".npy") {
+    if has_ending(value, ".npy") {
         return Some(Given::Npy(value.into()));
     }
     if let Some((file, array)) = file_and_part(value, ".npz") {
@@ -140,12 +140,17 @@ fn file(value: &str) -> Option<Given> {
 
 /// Splits `FILE` or `FILE:PART`, where the file has this ending.
 fn file_and_part(value: &str, ending: &str) -> Option<(PathBuf, Option<String>)> {
-    if value.ends_with(ending) {
+    if has_ending(value, ending) {
         return Some((value.into(), None));
     }
-    let end = value.rfind(&format!("{ending}:"))? + ending.len();
+    let end = value.to_ascii_lowercase().rfind(&format!("{ending}:"))? + ending.len();
     let part = &value[end + 1..];
     (!part.is_empty()).then(|| (PathBuf::from(&value[..end]), Some(part.to_owned())))
+}
+
+/// Returns `true` if a text has this ending, in any case.
+fn has_ending(value: &str, ending: &str) -> bool {
+    value.to_ascii_lowercase().ends_with(ending)
 }
 
 fn numbers(value: &str) -> Result<Given, String> {
@@ -180,6 +185,11 @@ mod tests {
         assert_eq!(parsed("x=e.csv"), Given::Csv("e.csv".into(), None));
         assert_eq!(parsed("x=a.csv:e.csv:7"), Given::Csv("a.csv:e.csv".into(), Some("7".into())));
         assert_eq!(parsed("x=raw:f32:e.csv"), Given::Raw(Scalar::F32, "e.csv".into()));
+        assert_eq!(parsed("x=A.NPY"), Given::Npy("A.NPY".into()));
+        assert_eq!(parsed("x=A.Npz:B"), Given::Npz("A.Npz".into(), Some("B".into())));
+        assert_eq!(parsed("x=A.CSV"), Given::Csv("A.CSV".into(), None));
+        let saved = Saved { name: "y".into(), file: "Y.NPY".into() };
+        assert_eq!("y=Y.NPY".parse(), Ok(saved));
         assert_eq!(parsed("x=iota:10"), Given::Iota(shape(&[10])));
         assert_eq!(parsed("x=random:2x3"), Given::Random(shape(&[2, 3]), 0));
         assert_eq!(parsed("x=random:2:9"), Given::Random(shape(&[2]), 9));
