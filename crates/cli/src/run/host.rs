@@ -18,7 +18,7 @@ use crate::bytes::bytes;
 /// Size limit of buffers on an adapter.
 #[derive(Clone, Debug)]
 pub(super) struct Limit {
-    adapter: String,
+    pub(super) adapter: String,
     pub(super) bytes: u64,
 }
 

@@ -12,7 +12,7 @@ pub(crate) const EACH: [Each; 6] = [
     ("an_archive_that_python_compressed_is_read", compressed),
     ("an_archive_without_the_array_is_refused_with_the_arrays_in_it", other_arrays),
     ("a_table_and_a_column_of_it_are_read", table),
-    ("a_table_with_a_mistake_is_refused_with_the_row_and_the_column", wrong_table),
+    ("a_table_with_a_mistake_is_refused_with_the_line_and_the_column", wrong_table),
     ("arrays_that_are_no_numbers_are_refused_with_a_remedy_that_works", no_numbers),
 ];
 
@@ -84,7 +84,7 @@ fn table(adapter: usize) -> Result<()> {
     same(&y(&format!("{file}:open"))?, &[10.0, 20.0])?;
     same(&y(&format!("{file}:close, net"))?, &[100.0, 200.0])?;
     same(&y(&format!("{file}:1"))?, &[1.0, 2.0])?;
-    let one = folder.write("one.csv", "-1.5\n2e3\n")?;
+    let one = folder.write("ONE.CSV", "-1.5\n2e3\n")?;
     same(&y(&one)?, &[-1.5, 2000.0])?;
     let shader = folder.write("copy.wgsl", copy("vec2<u32>", ""))?;
     let pairs = folder.write("pairs.csv", "1,2\r\n3,4294967295\r\n")?;
@@ -99,8 +99,10 @@ fn wrong_table(adapter: usize) -> Result<()> {
         let ran = saxpy(adapter, &folder, &format!("{file}{part}"), "zeros:2")?;
         ran.refused(1, &[&["argument `x`", &file], parts].concat())
     };
-    refused(b"a,b\n1,2\n3,four\n", "", &["row 3, column 2", "`four` is no number of type f32"])?;
-    refused(b"1,2\n3\n", "", &["row 2", "the number of fields is 1", "it is 2"])?;
+    refused(b"# t\na,b\n1,2\n3,four\n", "", &["line 4, column 2", "`four` is no number of type f32"])?;
+    refused(b"1,2\n3\n", "", &["line 2", "the number of fields is 1", "it is 2"])?;
+    refused(b"NA\n2\n", "", &["line 1, column 1", "`NA` is no number"])?;
+    refused(b"1\n\n3\n", "", &["line 2", "the line is empty", "write the missing number"])?;
     refused(b"a,b\n1,2\n", ":c", &["no column `c`", "`a`, `b`"])?;
     refused(b"1,2\n", ":3", &["no column `3`", "1 to 2"])?;
     refused(b"", "", &["no row of numbers"])?;
