@@ -169,6 +169,12 @@ pub(super) fn parse<T: Number>(text: &str) -> Result<T> {
 
 fn raw<T: Number>(path: &Path, element: &Block, limit: &Limit) -> Result<Numbers<T>> {
     let bytes = limit.read(&quoted(path), open(path)?)?;
+    if bytes.is_empty() {
+        bail!(
+            "{} is empty, it has 0 bytes: give a file with elements, or zeros:0 for a buffer that the kernel does not use",
+            quoted(path)
+        );
+    }
     let per_element = element.room.iter().product::<usize>() * T::SCALAR.size();
     if !bytes.len().is_multiple_of(per_element) {
         bail!(

@@ -13,6 +13,9 @@ use super::number::Number;
 /// Largest header in bytes; NumPy itself reads 10000 bytes.
 const HEADER: usize = 1 << 16;
 
+/// Largest number of brackets that a header has open at once. An array in a record in a record in a record needs eight.
+const MOST_BRACKETS: usize = 8;
+
 /// First bytes of a file.
 const MAGIC: &[u8] = b"\x93NUMPY";
 
@@ -28,7 +31,7 @@ pub(super) fn read<T: Number>(
     limit: &Limit,
 ) -> Result<Numbers<T>> {
     let head = head(name, &mut from)?;
-    if !multiplies(&head) {
+    if !is_harmless(&head) {
         bail!(
             "{name} has a shape whose dimensions multiply to 2^64 or more, or a header unlike NumPy's: save the array again \
              with `numpy.save`"
@@ -51,12 +54,14 @@ pub(super) fn read<T: Number>(
              kernel does not use"
         );
     }
-    let bytes = limit.read(name, from)?;
-    if bytes.len() as u64 != needed {
+    // An archive may unpack to many times its size, so no more is read than is needed.
+    let bytes = limit.read(name, from.take(needed.saturating_add(1)))?;
+    let found = bytes.len() as u64;
+    if found != needed {
+        let found = if found > needed { format!("more than {needed}") } else { found.to_string() };
         bail!(
-            "{name} has {} bytes of elements, and its shape {shape:?} needs {needed}: the file is damaged; save the array \
-             again with `numpy.save`",
-            bytes.len()
+            "{name} has {found} bytes of elements, and its shape {shape:?} needs {needed}: the file is damaged; save the array \
+             again with `numpy.save`"
         );
     }
     let shape = shape.iter().map(|&n| n as usize).collect();
@@ -145,11 +150,12 @@ fn misfit<T: Number>(found: &DType, declared: &str) -> Option<String> {
     }
 }
 
-/// Returns `true` if the product of all nonzero dimensions fits into a `u64`; `npyz` panics if it does not.
+/// Returns `true` if `npyz` parses a header without a panic, and in little time.
 ///
-/// Every number outside a string counts as a dimension. Sums, fractions and escapes, which NumPy does not write, are
-/// refused.
-fn multiplies(head: &[u8]) -> bool {
+/// It panics if the product of all nonzero dimensions does not fit into a `u64`; every number outside a string counts
+/// as a dimension. Its time doubles with each open bracket. Sums, fractions and escapes, which NumPy does not write,
+/// are refused too.
+fn is_harmless(head: &[u8]) -> bool {
     let text = String::from_utf8_lossy(&head[if head[6] > 1 { 12 } else { 10 }..]);
     let mut outside = String::new();
     let mut quote = None;
@@ -165,7 +171,23 @@ fn multiplies(head: &[u8]) -> bool {
     let words = outside.split(|letter: char| !letter.is_ascii_alphanumeric() && letter != '_');
     let mut numbers = words.filter(|word| word.starts_with(|letter: char| letter.is_ascii_digit()));
     let product = numbers.try_fold(1_u64, |all, word| all.checked_mul(word.parse::<u64>().ok()?.max(1)));
-    product.is_some()
+    product.is_some() && has_few_brackets(&outside)
+}
+
+/// Returns `true` if a header without its strings has one dictionary, and few brackets are open at once.
+fn has_few_brackets(outside: &str) -> bool {
+    let mut open = 0_usize;
+    for letter in outside.chars() {
+        match letter {
+            '[' | '(' | '{' => open += 1,
+            ']' | ')' | '}' => open = open.saturating_sub(1),
+            _ => {}
+        }
+        if open > MOST_BRACKETS {
+            return false;
+        }
+    }
+    outside.matches('{').count() <= 1
 }
 
 /// Writes a file.
@@ -210,7 +232,7 @@ mod tests {
     fn a_product_of_dimensions_beyond_64_bits_is_found() {
         let of = |shape: &str| {
             let text = format!("{{'descr': '<f4', 'fortran_order': False, 'shape': {shape}, }}");
-            multiplies(&[b"\x93NUMPY\x01\x00\x00\x00", text.as_bytes()].concat())
+            is_harmless(&[b"\x93NUMPY\x01\x00\x00\x00", text.as_bytes()].concat())
         };
         for good in ["()", "(3,)", "(4294967296, 4294967295)", "(0, 5)"] {
             assert!(of(good), "{good}");
@@ -225,6 +247,34 @@ mod tests {
         ] {
             assert!(!of(bad), "{bad}");
         }
+    }
+
+    #[test]
+    fn a_header_with_many_open_brackets_is_found() {
+        let of = |header: &str| is_harmless(&[b"\x93NUMPY\x01\x00\x00\x00", header.as_bytes()].concat());
+        let nested = "[('a', [('b', [('c', '<f4', (2, 3))])])]";
+        assert!(of(&format!("{{'descr': {nested}, 'fortran_order': False, 'shape': (2,), }}")));
+        assert!(of("{'descr': '[[[[[[[[[[', 'shape': (2,), }"), "brackets in a string are no brackets");
+        for bracket in ["[", "(", "[(", "{"] {
+            assert!(!of(&format!("{{'descr': {}", bracket.repeat(30))), "{bracket}");
+        }
+        assert!(!of("{'descr': {}}"), "NumPy writes one dictionary");
+    }
+
+    #[test]
+    fn only_as_many_elements_are_read_as_the_shape_needs() {
+        let header = "{'descr': '<f4', 'fortran_order': False, 'shape': (4,), }";
+        let length = (header.len() as u16).to_le_bytes();
+        let head = [&b"\x93NUMPY\x01\x00"[..], &length, header.as_bytes()].concat();
+        let limit = Limit { adapter: "G".into(), bytes: 1 << 20 };
+        let error = read::<f32>("`x`", (&head[..]).chain(std::io::repeat(0)), "array<f32>", &limit);
+        let error = error.map(drop).unwrap_err().to_string();
+        assert!(
+            error.starts_with("`x` has more than 16 bytes of elements, and its shape [4] needs 16"),
+            "{error}"
+        );
+        let whole = read::<f32>("`x`", (&head[..]).chain(std::io::repeat(0).take(16)), "array<f32>", &limit);
+        assert_eq!(whole.map(|numbers| numbers.data).unwrap(), [0.0; 4]);
     }
 
     #[test]

@@ -12,7 +12,7 @@ use crate::files::{Folder, f32_bytes, npy, npy_parts};
 use crate::program::on;
 use crate::shaders::{SAXPY, copy};
 
-pub(crate) const EACH: [Each; 8] = [
+pub(crate) const EACH: [Each; 9] = [
     ("a_saved_buffer_is_a_numpy_file", saved),
     ("a_trace_holds_every_launch", traces),
     ("a_file_that_is_cut_off_is_refused", cut),
@@ -20,6 +20,7 @@ pub(crate) const EACH: [Each; 8] = [
     ("a_file_of_another_shape_is_refused", other_shape),
     ("the_error_names_a_folder_that_does_not_exist", unwritable),
     ("a_shape_that_overflows_is_refused", overflow),
+    ("a_header_with_many_open_brackets_is_refused", brackets),
     ("a_pipe_or_a_device_is_refused", endless),
 ];
 
@@ -42,9 +43,9 @@ fn saved(adapter: usize) -> Result<()> {
     ensure!(npy_parts(&fs::read(&y)?)?.1 == f32_bytes([0.0, 2.0]), "y is another one");
 
     let file = folder.write("copy.wgsl", copy("vec3<i32>", ""))?;
-    let y = folder.path("v.npy");
+    let y = folder.path("V.NPY");
     let save = format!("y={}", y.display());
-    let x = folder.write("x.npy", npy("<i4", "(1, 4)", false, &[7; 16]))?;
+    let x = folder.write("X.NPY", npy("<i4", "(1, 4)", false, &[7; 16]))?;
     on(adapter, ["run", &file, &format!("x={x}"), "y=zeros:1", "--save", &save])?.good()?;
     let (header, data) = npy_parts(&fs::read(&y)?)?;
     ensure!(header.contains("'<i4'") && header.contains("(1, 4"), "{header}");
@@ -88,7 +89,7 @@ fn refused(adapter: usize, file: &[u8], parts: &[&str]) -> Result<()> {
 fn cut(adapter: usize) -> Result<()> {
     let whole = npy("<f4", "(4,)", false, &f32_bytes([1.0; 4]));
     refused(adapter, &whole[..whole.len() - 3], &["13 bytes", "16", "damaged"])?;
-    refused(adapter, &[&whole[..], &[0]].concat(), &["17 bytes", "16", "damaged"])?;
+    refused(adapter, &[&whole[..], &[0]].concat(), &["more than 16 bytes", "needs 16", "damaged"])?;
     refused(adapter, &whole[..40], &["cut off"])?;
     refused(adapter, &whole[..4], &["cut off"])?;
     refused(adapter, b"not an array", &["no .npy file"])?;
@@ -106,6 +107,9 @@ fn other_type(adapter: usize) -> Result<()> {
     let args = |x: String| on(adapter, ["run", &shader, "a=2", &x, "y=zeros:4"]);
     args(format!("x=raw:u32:{raw}"))?.refused(1, &["argument `x`", "u32", "`array<f32>`"])?;
     args(format!("x=raw:f32:{raw}"))?.refused(1, &["7 bytes", "the 4 bytes of an element"])?;
+    let empty = folder.write("empty", b"")?;
+    args(format!("x=raw:f32:{empty}"))?
+        .refused(1, &["argument `x`", "is empty, it has 0 bytes", "zeros:0"])?;
     args(format!("x=raw:f32:{raw}.gone"))?.refused(1, &["cannot read", ".gone"])
 }
 
@@ -135,6 +139,17 @@ fn unwritable(adapter: usize) -> Result<()> {
 fn overflow(adapter: usize) -> Result<()> {
     for shape in ["(4294967296, 4294967296)", "(0, 99999999999, 99999999999)", "(0x100000000, 4294967296)"] {
         refused(adapter, &npy("<f4", shape, false, &[]), &["2^64", "numpy.save"])?;
+    }
+    Ok(())
+}
+
+/// Tests headers for which the parser would take longer than the time limit of the tests.
+fn brackets(adapter: usize) -> Result<()> {
+    for bracket in ["[", "{"] {
+        let header = format!("{{'descr': {}\n", bracket.repeat(60));
+        let length = (header.len() as u16).to_le_bytes();
+        let file = [b"\x93NUMPY\x01\x00", &length[..], header.as_bytes(), &[0; 16]].concat();
+        refused(adapter, &file, &["a header unlike NumPy's", "numpy.save"])?;
     }
     Ok(())
 }
