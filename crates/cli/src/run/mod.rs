@@ -19,6 +19,8 @@ mod signature;
 mod times;
 mod value;
 
+use std::path::{self, PathBuf};
+
 use anyhow::{Result, bail};
 use fencepost::interface::Value;
 use fencepost::{CommandQueue, QueueOptions};
@@ -85,7 +87,7 @@ fn run_kernel(options: &cli::Run) -> Result<Outcome> {
     Ok(Outcome::Mistakes)
 }
 
-/// Checks that the arguments are exactly the kernel's, each named once.
+/// Checks that the arguments are exactly the kernel's, each named once, and that results have files of their own.
 fn check_arguments(signature: &Signature, options: &cli::Run) -> Result<()> {
     let Signature { kernel, buffers, params, .. } = signature;
     let names = || buffers.iter().map(|buffer| &buffer.name).chain(params.iter().map(|param| &param.name));
@@ -103,7 +105,25 @@ fn check_arguments(signature: &Signature, options: &cli::Run) -> Result<()> {
         bail!("kernel `{kernel}` needs {}\n{}", missing.join(", "), signature.list());
     }
     let mut wanted = options.print.iter().chain(options.save.iter().map(|saved| &saved.name));
-    wanted.try_for_each(|name| signature.buffer(name).map(drop))
+    wanted.try_for_each(|name| signature.buffer(name).map(drop))?;
+    check_saved(&options.save)
+}
+
+/// Fails if two results are saved to the same file.
+fn check_saved(saved: &[Saved]) -> Result<()> {
+    let absolute = |saved: &Saved| path::absolute(&saved.file).unwrap_or_else(|_| saved.file.clone());
+    let files: Vec<PathBuf> = saved.iter().map(absolute).collect();
+    for (at, file) in files.iter().enumerate() {
+        if let Some(before) = files[..at].iter().position(|known| known == file) {
+            bail!(
+                "`{}` and `{}` are both saved to `{}`: give each a file of its own",
+                saved[before].name,
+                saved[at].name,
+                saved[at].file.display()
+            );
+        }
+    }
+    Ok(())
 }
 
 /// Arguments of the launches.

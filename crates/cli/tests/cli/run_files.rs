@@ -12,8 +12,9 @@ use crate::files::{Folder, f32_bytes, npy, npy_parts};
 use crate::program::on;
 use crate::shaders::{SAXPY, copy};
 
-pub(crate) const EACH: [Each; 9] = [
+pub(crate) const EACH: [Each; 10] = [
     ("a_saved_buffer_is_a_numpy_file", saved),
+    ("two_buffers_are_not_saved_to_one_file", saved_twice),
     ("a_trace_holds_every_launch", traces),
     ("a_file_that_is_cut_off_is_refused", cut),
     ("a_file_of_another_type_is_refused_with_both_types", other_type),
@@ -50,6 +51,18 @@ fn saved(adapter: usize) -> Result<()> {
     let (header, data) = npy_parts(&fs::read(&y)?)?;
     ensure!(header.contains("'<i4'") && header.contains("(1, 4"), "{header}");
     ensure!(data[..12] == [7; 12], "{data:?}");
+    Ok(())
+}
+
+fn saved_twice(adapter: usize) -> Result<()> {
+    let folder = Folder::new()?;
+    let file = folder.write("saxpy.wgsl", SAXPY)?;
+    let both = folder.path("both.npy");
+    let saves = ["x", "y"].map(|name| format!("--save={name}={}", both.display()));
+    let args = ["run", &file, "a=2", "x=iota:2", "y=zeros:2"];
+    on(adapter, args.into_iter().chain(saves.iter().map(String::as_str)))?
+        .refused(1, &["`x` and `y` are both saved to", "both.npy", "a file of its own"])?;
+    ensure!(!both.exists(), "it was written");
     Ok(())
 }
 
