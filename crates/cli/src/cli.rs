@@ -174,7 +174,8 @@ pub(crate) struct Run {
     /// The adapter: a part of its name and backend, its number or its kind; without, FENCEPOST_ADAPTER or the first
     #[arg(long, value_name = "NAME")]
     pub(crate) adapter: Option<AdapterChoice>,
-    /// Print JSON with all elements of the buffers, and with the findings of the check
+    /// Print JSON with all elements of the buffers, and with the findings of the check. Kernels then print to standard
+    /// error
     #[arg(long)]
     pub(crate) json: bool,
 }

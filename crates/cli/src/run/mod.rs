@@ -20,10 +20,12 @@ mod times;
 mod value;
 
 use std::path::{self, PathBuf};
+use std::sync::Arc;
 
 use anyhow::{Result, bail};
 use fencepost::interface::Value;
-use fencepost::{CommandQueue, QueueOptions};
+use fencepost::print::{PrintTo, Printed};
+use fencepost::{CommandQueue, Context, PrintOptions, QueueOptions};
 
 use crate::{Outcome, cli, opened, output};
 
@@ -47,6 +49,9 @@ pub(crate) fn run(options: &cli::Run) -> Result<Outcome> {
 
 fn run_kernel(options: &cli::Run) -> Result<Outcome> {
     let ctx = opened::open(options.adapter.clone().unwrap_or_default())?;
+    if options.json {
+        print_to_standard_error(&ctx);
+    }
     let shader = Shader::read(&options.file, options.entry.as_deref(), &options.set)?;
     let kernel = shader.kernel(&ctx)?;
     let signature = Signature::of(kernel.interface());
@@ -85,6 +90,12 @@ fn run_kernel(options: &cli::Run) -> Result<Outcome> {
     }
     check::print(&report.findings, " in this run");
     Ok(Outcome::Mistakes)
+}
+
+/// Makes kernels print to standard error, so that JSON is alone on standard output.
+fn print_to_standard_error(ctx: &Context) {
+    let complain = |printed: &Printed<'_>| output::complain(printed.to_string().trim_end_matches('\n'));
+    ctx.set_print(PrintOptions::default().to(PrintTo::Function(Arc::new(complain))));
 }
 
 /// Checks that the arguments are exactly the kernel's, each named once, and that results have files of their own.

@@ -17,7 +17,7 @@ pub(crate) const EACH: [Each; 8] = [
     ("without_a_check_the_lengths_are_said_and_the_kernel_runs", never),
     ("integer_operations_are_checked_only_if_the_command_line_asks_for_it", operands),
     ("json_has_the_findings_with_their_places", json),
-    ("a_line_that_a_kernel_prints_is_printed_once", printed),
+    ("a_line_that_a_kernel_prints_is_printed_once_and_beside_json", printed),
     ("a_run_with_the_same_lengths_is_checked_once", remembered),
 ];
 
@@ -143,9 +143,12 @@ fn json(adapter: usize) -> Result<()> {
 fn printed(adapter: usize) -> Result<()> {
     let text = "@group(0) @binding(0) var<storage, read_write> y: array<u32>;
         @compute @workgroup_size(1) fn k() { print(\"y is {}\", y[0]); y[0] = 5u; }";
-    let out = run(adapter, text, &["y=zeros:1", "--groups=1"])?.good()?;
+    let args = ["y=zeros:1", "--groups=1"];
+    let out = run(adapter, text, &args)?.good()?;
     ensure!(out.matches("y is 0").count() == 1 && out.ends_with("y: u32 [1]\n[5]\n"), "{out}");
-    Ok(())
+    let ran = run(adapter, text, &[&args[..], &["--json"]].concat())?;
+    ensure!(ran.err.matches("y is 0\n").count() == 1, "{ran:?}");
+    same(&numbers(&ran.json()?, "y")?, &[5.0])
 }
 
 fn remembered(adapter: usize) -> Result<()> {
