@@ -162,8 +162,11 @@ fn incomplete(kernel: &str, error: Error, is_wanted: bool) -> Result<Option<Stri
     }
 }
 
-/// Prints findings to standard error. `after` says what they mean for the run.
+/// Prints findings to standard error, if there are any. `after` says what they mean for the run.
 pub(super) fn print(findings: &[Finding], after: &str) {
+    if findings.is_empty() {
+        return;
+    }
     for finding in findings {
         output::complain(&text(finding));
     }

@@ -25,7 +25,7 @@ use std::sync::Arc;
 use anyhow::{Result, bail};
 use fencepost::interface::Value;
 use fencepost::print::{PrintTo, Printed};
-use fencepost::{CommandQueue, Context, PrintOptions, QueueOptions};
+use fencepost::{CommandQueue, Context, PrintOptions, Profiler, QueueOptions};
 
 use crate::{Outcome, cli, opened, output};
 
@@ -73,29 +73,40 @@ fn run_kernel(options: &cli::Run) -> Result<Outcome> {
     }
 
     let job = Job { queue: &queue, kernel: &kernel, grid: size.grid(), values: &values };
-    let times = if options.time {
-        Some(job.measure(&mut buffers, options.repeat)?)
-    } else {
-        job.launch(&buffers)?;
-        None
-    };
-    let mut report = Report::read(&queue, &signature, &buffers, options, times)?;
-    if let Some((profiler, file)) = profiler {
-        profiler.finish().wait()?.write(file)?;
-    }
-    report.findings = ctx.diagnostics().take_findings(); // with FENCEPOST_CHECK=1 on the CPU
+    let report = launch(&job, &signature, &mut buffers, options, profiler);
+    let findings = ctx.diagnostics().take_findings(); // with FENCEPOST_CHECK=1 on the CPU
+    let mut report = report.inspect_err(|_| check::print(&findings, " in this run"))?;
+    report.findings = findings;
     report.print(&ctx, options)?;
-    if report.findings.is_empty() {
-        return Ok(Outcome::Good);
-    }
     check::print(&report.findings, " in this run");
-    Ok(Outcome::Mistakes)
+    Ok(if report.findings.is_empty() { Outcome::Good } else { Outcome::Mistakes })
 }
 
 /// Makes kernels print to standard error, so that JSON is alone on standard output.
 fn print_to_standard_error(ctx: &Context) {
     let complain = |printed: &Printed<'_>| output::complain(printed.to_string().trim_end_matches('\n'));
     ctx.set_print(PrintOptions::default().to(PrintTo::Function(Arc::new(complain))));
+}
+
+/// Launches the kernel, reads the results, and writes the profile.
+fn launch(
+    job: &Job<'_>,
+    signature: &Signature,
+    buffers: &mut [Bound],
+    options: &cli::Run,
+    profiler: Option<(Profiler, &PathBuf)>,
+) -> Result<Report> {
+    let times = if options.time {
+        Some(job.measure(buffers, options.repeat)?)
+    } else {
+        job.launch(buffers)?;
+        None
+    };
+    let report = Report::read(job.queue, signature, buffers, options, times)?;
+    if let Some((profiler, file)) = profiler {
+        profiler.finish().wait()?.write(file)?;
+    }
+    Ok(report)
 }
 
 /// Checks that the arguments are exactly the kernel's, each named once, and that results have files of their own.

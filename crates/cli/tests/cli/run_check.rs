@@ -21,7 +21,10 @@ pub(crate) const EACH: [Each; 8] = [
     ("a_run_with_the_same_lengths_is_checked_once", remembered),
 ];
 
-pub(crate) const ONCE: [Once; 1] = [("the_variable_for_checks_prints_its_findings_after_the_run", variable)];
+pub(crate) const ONCE: [Once; 2] = [
+    ("the_variable_for_checks_prints_its_findings_after_the_run", variable),
+    ("the_variable_for_checks_prints_its_findings_if_the_run_fails", variable_and_failure),
+];
 
 /// `y[i] = x[places[i]]`.
 const GATHER: &str = "
@@ -184,4 +187,14 @@ fn variable() -> Result<()> {
         ensure!(ran.err.contains(part), "no `{part}` in\n{}", ran.err);
     }
     Ok(())
+}
+
+fn variable_and_failure() -> Result<()> {
+    let folder = Folder::new()?;
+    let text = "@group(0) @binding(0) var<storage, read_write> y: array<u32>;
+        @compute @workgroup_size(1) fn k() { y[arrayLength(&y)] = 1u; assert(y[0] == 1u); }";
+    let file = folder.write("kernel.wgsl", text)?;
+    let args = ["run", &file, "y=zeros:4", "--groups=1", "--check=never"];
+    let ran = ended(command(args).env("FENCEPOST_ADAPTER", "cpu").env("FENCEPOST_CHECK", "1"))?;
+    ran.refused(1, &["index 4 is out of range", "found 1 mistake in this run", "the assertion `y[0] == 1u`"])
 }
