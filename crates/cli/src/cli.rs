@@ -38,12 +38,12 @@ const RUN: &str = "Arguments are NAME=VALUE, by the names that the shader has. F
     Without --grid and --groups there is an invocation for each element of the longest buffer that the kernel writes. \
     Workgroups of several dimensions take the shape of that buffer, whose last axis is x. Without --print and --save every \
     buffer that the kernel writes is printed.\n\n\
-    Before the first run with a shader, a grid, parameters and lengths of buffers, the kernel runs on the CPU, which finds \
-    indices past the end of an array, races, and barriers that only some invocations reach. If it finds one, it prints the \
-    line, and the kernel does not run. Such a check ends after 10 seconds, and is left out if the buffers have more than 256 \
-    MiB. With --check every run is checked for up to 10 minutes, and for integer operations without a meaningful result too. \
-    Runs without mistakes are remembered in the folder of FENCEPOST_CACHE, by default the user's cache folder; if the \
-    variable is empty, nothing is remembered.\n\n\
+    Before the first run with a shader, a grid, parameters, lengths of buffers and integers in them, the kernel runs on the \
+    CPU, which finds indices past the end of an array, races, and barriers that only some invocations reach. If it finds \
+    one, it prints the line, and the kernel does not run. Such a check ends after 10 seconds, and is left out if the buffers \
+    have more than 256 MiB. With --check every run is checked for up to 10 minutes, and for integer operations without a \
+    meaningful result too. Runs without mistakes are remembered in the folder of FENCEPOST_CACHE, by default the user's \
+    cache folder; if the variable is empty, nothing is remembered.\n\n\
     Examples:\n  \
     fencepost run saxpy.wgsl a=2 x=iota:1000 y=zeros:1000\n  \
     fencepost run blur.wgsl image=photo.npy blurred=zeros:480x640 --save blurred=blurred.npy\n  \
@@ -183,7 +183,7 @@ pub(crate) struct Run {
 /// Runs that are checked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum When {
-    /// The first run with this shader, grid, parameters and lengths
+    /// The first run with this shader, grid, parameters, lengths and integers
     First,
     /// Every run
     Always,

@@ -1,13 +1,15 @@
 //! The buffers of a kernel on the device, of any type.
 
 use std::any::Any;
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::Path;
 
 use anyhow::{Context as _, Result};
 use fencepost::interface::{Access, BufferArg, DynArg};
-use fencepost::{AnyArray, CommandQueue, DType, DeviceArray};
+use fencepost::{AnyArray, CommandQueue, DType, DeviceArray, Scalar};
 
 use super::argument::Given;
+use super::check::MOST_BYTES;
 use super::host::{Limit, Numbers};
 use super::number::{Number, with_number};
 use super::signature::{Block, Buffer};
@@ -19,6 +21,9 @@ pub(super) struct Bound {
     pub(super) is_written: bool,
     /// Number of elements in each dimension, without the dimensions inside an element.
     pub(super) elements: Vec<usize>,
+    /// Hash of the initial elements, if they are integers that the kernel reads. A buffer that is too large for a check
+    /// has none.
+    pub(super) contents: Option<u64>,
     declared: Access,
     seen: Seen,
     held: Box<dyn Held>,
@@ -73,6 +78,7 @@ impl Bound {
         again: bool,
     ) -> Result<Self> {
         let elements = numbers.elements(element).to_vec();
+        let contents = hash_of_integers(buffer, &numbers.data);
         let array = queue.array(&numbers.data)?.named(buffer.name.as_str());
         let first = if again && buffer.is_written() { Some(queue.array(&numbers.data)?) } else { None };
         let seen = Seen { array: array.any(), dtype: element.dtype(), len: elements.iter().product() };
@@ -80,7 +86,7 @@ impl Bound {
         let is_written = buffer.is_written();
         let declared = buffer.declared;
         let held = Box::new(Typed { array, first, shape: numbers.shape });
-        Ok(Self { name, is_written, elements, declared, seen, held })
+        Ok(Self { name, is_written, elements, contents, declared, seen, held })
     }
 
     /// Returns the argument of a launch.
@@ -105,6 +111,18 @@ impl Bound {
     pub(super) fn read(&self, queue: &CommandQueue) -> Result<Box<dyn Elements>> {
         self.held.read(queue)
     }
+}
+
+/// Returns a hash of integers that the kernel reads, because they may be indices.
+fn hash_of_integers<T: Number>(buffer: &Buffer, data: &[T]) -> Option<u64> {
+    let is_float = matches!(T::SCALAR, Scalar::F16 | Scalar::F32 | Scalar::F64);
+    let is_read = buffer.used.is_some_and(Access::reads);
+    let bytes: &[u8] = bytemuck::cast_slice(data);
+    (is_read && !is_float && bytes.len() as u64 <= MOST_BYTES).then(|| {
+        let mut hasher = DefaultHasher::new();
+        bytes.hash(&mut hasher);
+        hasher.finish()
+    })
 }
 
 /// An array without its type.

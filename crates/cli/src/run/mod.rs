@@ -64,11 +64,16 @@ fn run_kernel(options: &cli::Run) -> Result<Outcome> {
         output::complain(&format!("note: {shorter}"));
     }
 
-    let checked = CheckedRun { shader: &shader, signature: &signature, size, buffers: &buffers, options };
-    let findings = checked.findings()?;
-    if !findings.is_empty() {
-        check::print(&findings, ", so it did not run: correct the kernel, or give --check=never");
-        Report::of_findings(&signature, findings).print(&ctx, options)?;
+    let run = CheckedRun { shader: &shader, signature: &signature, size, buffers: &buffers, options };
+    let checked = run.check()?;
+    if let Some(note) = &checked.note {
+        output::complain(note);
+    }
+    if !checked.findings.is_empty() {
+        let adapter = &ctx.info().name;
+        let remedy = "correct the kernel, or give --check=never";
+        check::print(&checked.findings, &format!(", so the kernel did not run on `{adapter}`: {remedy}"));
+        Report::of_findings(&signature, checked.findings).print(&ctx, options)?;
         return Ok(Outcome::Mistakes);
     }
 

@@ -2,9 +2,11 @@
 
 use std::env;
 use std::ffi::OsString;
-use std::fs;
+use std::fs::{self, DirEntry};
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::{Path, PathBuf};
+
+use fencepost::plain_file;
 
 /// Environment variable that names the cache folder. If it is empty, nothing is remembered.
 const FOLDER: &str = "FENCEPOST_CACHE";
@@ -12,7 +14,29 @@ const FOLDER: &str = "FENCEPOST_CACHE";
 /// Maximum number of remembered checks. At the limit, all are forgotten.
 const MOST: usize = 10_000;
 
-/// The place of one check, which is an empty file. Its name is a hash of all that the check depends on.
+/// Largest size of a file, in bytes.
+const MOST_FILE_BYTES: u64 = Earlier::Stopped.text().len() as u64;
+
+/// Result of an earlier check.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Earlier {
+    /// No mistake in the whole launch.
+    Complete,
+    /// No mistake before the time limit.
+    Stopped,
+}
+
+impl Earlier {
+    /// Returns the text of the file.
+    const fn text(self) -> &'static str {
+        match self {
+            Self::Complete => "",
+            Self::Stopped => "stopped",
+        }
+    }
+}
+
+/// The place of one check, which is a file with its result. Its name is a hash of all that the check depends on.
 #[derive(Debug)]
 pub(super) struct Remembered {
     /// Path of the file; `None` if nothing is remembered.
@@ -25,7 +49,8 @@ impl Remembered {
         Self::below(folder(|name| env::var_os(name)), checked)
     }
 
-    fn below(folder: Option<PathBuf>, checked: &impl Hash) -> Self {
+    /// Returns the place of a check below a cache folder.
+    pub(super) fn below(folder: Option<PathBuf>, checked: &impl Hash) -> Self {
         let mut hasher = DefaultHasher::new();
         env!("CARGO_PKG_VERSION").hash(&mut hasher);
         checked.hash(&mut hasher);
@@ -33,30 +58,39 @@ impl Remembered {
         Self { file: folder.map(|folder| folder.join("checked").join(name)) }
     }
 
-    /// Returns `true` if the check was remembered.
-    pub(super) fn is_there(&self) -> bool {
-        self.file.as_ref().is_some_and(|file| file.is_file())
+    /// Returns the remembered result; `None` if the check was not remembered.
+    pub(super) fn earlier(&self) -> Option<Earlier> {
+        let text = plain_file::text(self.file.as_ref()?, MOST_FILE_BYTES).ok()?;
+        [Earlier::Complete, Earlier::Stopped].into_iter().find(|earlier| earlier.text() == text)
     }
 
     /// Remembers the check. If the folder cannot be written, the next run is checked again.
-    pub(super) fn add(&self) {
-        self.add_to(MOST);
+    pub(super) fn add(&self, result: Earlier) {
+        self.add_to(result, MOST);
     }
 
     /// Remembers the check in a folder of at most this many checks.
-    fn add_to(&self, most: usize) {
+    fn add_to(&self, result: Earlier, most: usize) {
         let Some((file, folder)) = self.file.as_ref().and_then(|file| Some((file, file.parent()?))) else {
             return;
         };
-        if entries(folder) >= most {
-            let _ = fs::remove_dir_all(folder);
+        let known = remembered_files(folder);
+        if known.len() >= most {
+            known.iter().for_each(|known| drop(fs::remove_file(known)));
         }
-        let _ = fs::create_dir_all(folder).and_then(|()| fs::write(file, ""));
+        let _ = fs::create_dir_all(folder).and_then(|()| fs::write(file, result.text()));
     }
 }
 
-fn entries(folder: &Path) -> usize {
-    fs::read_dir(folder).map_or(0, |entries| entries.count())
+/// Returns the files of checks in a folder. The user may keep others there, which must stay.
+fn remembered_files(folder: &Path) -> Vec<PathBuf> {
+    let is_hash = |name: &[u8]| name.len() == 16 && name.iter().all(u8::is_ascii_hexdigit);
+    let is_check = |entry: &DirEntry| {
+        is_hash(entry.file_name().as_encoded_bytes())
+            && entry.metadata().is_ok_and(|data| data.is_file() && data.len() <= MOST_FILE_BYTES)
+    };
+    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+    entries.filter(is_check).map(|entry| entry.path()).collect()
 }
 
 /// Returns the folder of this program's cache; `None` if there is none. `value` returns the value of a variable.
@@ -104,12 +138,24 @@ mod tests {
     fn a_check_is_remembered_for_the_same_values_only() {
         let folder = tempfile::tempdir().expect("a folder");
         let at = |checked: &[u32]| Remembered::below(Some(folder.path().join("cache")), &checked);
-        assert!(!at(&[1, 2]).is_there());
-        at(&[1, 2]).add();
-        assert!(at(&[1, 2]).is_there() && !at(&[1, 3]).is_there());
+        assert_eq!(at(&[1, 2]).earlier(), None);
+        at(&[1, 2]).add(Earlier::Complete);
+        assert_eq!((at(&[1, 2]).earlier(), at(&[1, 3]).earlier()), (Some(Earlier::Complete), None));
         let none = Remembered::below(None, &1_u32);
-        none.add();
-        assert!(!none.is_there());
+        none.add(Earlier::Complete);
+        assert_eq!(none.earlier(), None);
+    }
+
+    #[test]
+    fn the_last_result_of_a_check_is_the_remembered_one() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let at = Remembered::below(Some(folder.path().into()), &1_u32);
+        for result in [Earlier::Stopped, Earlier::Complete, Earlier::Stopped] {
+            at.add(result);
+            assert_eq!(at.earlier(), Some(result));
+        }
+        fs::write(at.file.as_ref().expect("a file"), "notes").expect("written");
+        assert_eq!(at.earlier(), None, "another text is no result");
     }
 
     #[test]
@@ -117,9 +163,25 @@ mod tests {
         let folder = tempfile::tempdir().expect("a folder");
         let at = |checked: u32| Remembered::below(Some(folder.path().into()), &checked);
         for checked in 0..3 {
-            at(checked).add_to(2);
+            at(checked).add_to(Earlier::Stopped, 2);
         }
-        assert!(!at(0).is_there() && !at(1).is_there() && at(2).is_there());
+        assert_eq!([0, 1, 2].map(|checked| at(checked).earlier()), [None, None, Some(Earlier::Stopped)]);
+    }
+
+    #[test]
+    fn files_and_folders_of_the_user_stay() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let checks = folder.path().join("checked");
+        fs::create_dir_all(checks.join("0123456789abcdef")).expect("made");
+        let files = ["invoice.txt", "empty", "fedcba9876543210"].map(|name| checks.join(name));
+        for (file, text) in files.iter().zip(["mine", "", "a text of the user"]) {
+            fs::write(file, text).expect("written");
+        }
+        for checked in 0..5_u32 {
+            Remembered::below(Some(folder.path().into()), &checked).add_to(Earlier::Complete, 1);
+        }
+        assert!(files.iter().all(|file| file.is_file()) && checks.join("0123456789abcdef").is_dir());
+        assert_eq!(remembered_files(&checks).len(), 1);
     }
 
     #[test]
@@ -128,7 +190,7 @@ mod tests {
         let file = folder.path().join("file");
         fs::write(&file, "").expect("written");
         let below = Remembered::below(Some(file), &1_u32);
-        below.add();
-        assert!(!below.is_there());
+        below.add(Earlier::Complete);
+        assert_eq!(below.earlier(), None);
     }
 }

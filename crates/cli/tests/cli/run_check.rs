@@ -10,7 +10,7 @@ use crate::program::{Ran, command, ended, numbers, on, same};
 use crate::shaders::SAXPY;
 use crate::{Each, Once};
 
-pub(crate) const EACH: [Each; 8] = [
+pub(crate) const EACH: [Each; 9] = [
     ("an_index_past_the_end_of_an_array_is_found_before_the_run", past_the_end),
     ("a_parameter_larger_than_an_array_is_found", parameter),
     ("a_race_is_found", race),
@@ -18,7 +18,8 @@ pub(crate) const EACH: [Each; 8] = [
     ("integer_operations_are_checked_only_if_the_command_line_asks_for_it", operands),
     ("json_has_the_findings_with_their_places", json),
     ("a_line_that_a_kernel_prints_is_printed_once_and_beside_json", printed),
-    ("a_run_with_the_same_lengths_is_checked_once", remembered),
+    ("a_run_with_the_same_lengths_and_integers_is_checked_once", remembered),
+    ("a_run_with_another_part_of_the_launch_is_checked_again", parts_of_the_key),
 ];
 
 pub(crate) const ONCE: [Once; 2] = [
@@ -61,6 +62,21 @@ fn divide(@builtin(global_invocation_id) id: vec3<u32>) {
 }
 ";
 
+/// `y[i] = a[m + i]`, and `y[i] = a[LAST + i] + m`.
+const SHIFTED: &str = "
+override LAST: u32 = 3;
+struct Params { m: u32 }
+@group(0) @binding(0) var<uniform> params: Params;
+@group(0) @binding(1) var<storage, read> a: array<f32>;
+@group(0) @binding(2) var<storage, read_write> y: array<f32>;
+@compute @workgroup_size(1) fn first(@builtin(global_invocation_id) id: vec3<u32>) {
+    y[id.x] = a[params.m + id.x];
+}
+@compute @workgroup_size(1) fn second(@builtin(global_invocation_id) id: vec3<u32>) {
+    y[id.x] = a[LAST + id.x] + f32(params.m);
+}
+";
+
 fn run(adapter: usize, text: &str, args: &[&str]) -> Result<Ran> {
     let folder = Folder::new()?;
     let file = folder.write("kernel.wgsl", text)?;
@@ -72,6 +88,9 @@ fn past_the_end(adapter: usize) -> Result<()> {
     let ran = run(adapter, SAXPY, &args)?;
     ensure!(!ran.err.contains(".rs:") && !ran.err.contains("launched"), "{}", ran.err);
     let line = "    if id.x < arrayLength(&y) { y[id.x] = params.a * x[id.x] + y[id.x]; }\n";
+    let name = &fencepost::adapters()[adapter].name;
+    let last =
+        format!("error: the check on the CPU found 1 mistake, so the kernel did not run on `{name}`: ");
     let parts = [
         "note: the grid has 60000 invocations, and `x` has 300 elements\n",
         "index 300 is out of range: `x` has 300 elements",
@@ -80,7 +99,7 @@ fn past_the_end(adapter: usize) -> Result<()> {
         line,
         "^\n",
         "times in all",
-        "error: the check on the CPU found 1 mistake, so it did not run",
+        &last,
         "--check=never",
     ];
     ran.refused(3, &parts)?;
@@ -154,27 +173,56 @@ fn printed(adapter: usize) -> Result<()> {
     same(&numbers(&ran.json()?, "y")?, &[5.0])
 }
 
+/// Runs a kernel of this folder with its cache.
+fn cached(adapter: usize, folder: &Folder, args: &[&str]) -> Result<Ran> {
+    let file = folder.path("kernel.wgsl");
+    let file = file.to_str().context("a path that is not UTF-8")?;
+    let mut command = command(["run", file].iter().chain(args));
+    command.env("FENCEPOST_CACHE", folder.path("cache")).env("FENCEPOST_ADAPTER", adapter.to_string());
+    ended(&mut command)
+}
+
 fn remembered(adapter: usize) -> Result<()> {
     let folder = Folder::new()?;
-    let file = folder.write("gather.wgsl", GATHER)?;
-    let cache = folder.path("cache");
-    let run = |args: &[&str]| {
-        let mut command = command(["run", &file].iter().chain(args));
-        ended(command.env("FENCEPOST_CACHE", &cache).env("FENCEPOST_ADAPTER", adapter.to_string()))
-    };
+    folder.write("kernel.wgsl", GATHER)?;
+    let run = |args: &[&str]| cached(adapter, &folder, args);
     let bad = ["places=full:4:9", "x=iota:4", "y=zeros:4"];
     let found = ["index 9 is out of range: `x` has 4 elements"];
     for _ in 0..2 {
         run(&bad)?.refused(3, &found)?; // a run with mistakes is not remembered
     }
     run(&["places=full:4:3", "x=iota:4", "y=zeros:4"])?.good()?;
-    ensure!(fs::read_dir(cache.join("checked"))?.count() == 1, "one check is remembered");
-    run(&bad)?.good()?; // the contents are not part of what is remembered
+    run(&["places=full:4:3", "x=full:4:0.5", "y=full:4:1"])?.good()?;
+    ensure!(
+        fs::read_dir(folder.path("cache/checked"))?.count() == 1,
+        "floats are not part of what is remembered"
+    );
+    run(&bad)?.refused(3, &found)?; // integers are
+    run(&["places=full:4:3", "x=iota:3", "y=zeros:4"])?.refused(3, &["index 3 is out of range"])?;
     run(&[&bad[..], &["--check"]].concat())?.refused(3, &found)?;
-    run(&["places=full:5:9", "x=iota:4", "y=zeros:5"])?.refused(3, &found)?;
-    run(&[&bad[..], &["--grid=3"]].concat())?.refused(3, &found)?;
-    folder.write("gather.wgsl", format!("{GATHER}// changed\n"))?;
-    run(&bad)?.refused(3, &found)
+    run(&[&bad[..], &["--check=never"]].concat())?.good().map(drop)
+}
+
+fn parts_of_the_key(adapter: usize) -> Result<()> {
+    let folder = Folder::new()?;
+    folder.write("kernel.wgsl", SHIFTED)?;
+    let run = |args: &[&str]| cached(adapter, &folder, &[args, &["y=zeros:1"]].concat());
+    let first = ["--entry=first", "a=iota:4"];
+    let second = ["--entry=second", "a=iota:4", "m=9"];
+    let three = [&first[..], &["m=3"]].concat();
+    run(&three)?.good()?;
+    run(&second)?.good()?;
+    let bad = [
+        ([&first[..], &["m=9"]].concat(), "index 9 is out of range: `a` has 4 elements"),
+        (vec!["--entry=first", "a=iota:3", "m=3"], "index 3 is out of range: `a` has 3 elements"),
+        ([&second[..], &["--set=LAST=8"]].concat(), "index 8 is out of range: `a` has 4 elements"),
+        ([&second[..], &["--grid=2"]].concat(), "index 4 is out of range: `a` has 4 elements"),
+    ];
+    for (args, found) in bad {
+        run(&args)?.refused(3, &[found])?;
+    }
+    folder.write("kernel.wgsl", SHIFTED.replace("params.m + id.x", "params.m + 1u + id.x"))?;
+    run(&three)?.refused(3, &["index 4 is out of range: `a` has 4 elements"])
 }
 
 fn variable() -> Result<()> {
