@@ -20,7 +20,7 @@ const INFO: &str = "Examples:\n  fencepost info\n  fencepost info --json | jq '.
 const DOCTOR: &str = "Examples:\n  fencepost doctor\n  fencepost doctor --json | jq .works\n  fencepost doctor --limit 120\n\n\
     Each adapter is tested in its own process. A step fails if it takes longer than the limit, or if the driver crashes in \
     it; the later steps on that adapter are left out.\n\n\
-    Exit codes:\n  0  at least one adapter works\n  1  no adapter works\n  2  wrong usage";
+    Exit codes:\n  0  no check failed\n  1  a check failed, or the CPU is the only adapter\n  2  wrong usage";
 
 const RUN: &str = "Arguments are NAME=VALUE, by the names that the shader has. For buffers VALUE is one of\n  \
     FILE.npy              an array that NumPy saved, of the shader's type\n  \

@@ -27,7 +27,7 @@ const PART: &str = "FENCEPOST_DOCTOR_PART";
 /// Everything that is printed.
 #[derive(Serialize)]
 struct Report {
-    /// `true` if at least one adapter works.
+    /// `true` if no check failed.
     works: bool,
     machine: Vec<Line>,
     adapters: Vec<Adapter>,
@@ -82,6 +82,13 @@ enum Part {
     Adapter(usize),
 }
 
+impl Report {
+    fn new(machine: Vec<Line>, adapters: Vec<Adapter>) -> Self {
+        let works = none_failed(&machine) && adapters.iter().all(|adapter| adapter.works);
+        Self { works, machine, adapters }
+    }
+}
+
 impl Line {
     fn ok(check: &str, detail: impl Into<String>) -> Self {
         Self { check: check.into(), status: Status::Ok, detail: detail.into(), remedy: None }
@@ -133,16 +140,41 @@ pub(crate) fn doctor(options: &cli::Doctor) -> Result<Outcome> {
     for (index, name) in machine.adapters.into_iter().enumerate() {
         bar.set_message(name.clone());
         let checks = watch::child(Part::Adapter(index), limit, || bar.inc(1))?.lines;
-        let works = checks.iter().all(|line| line.status != Status::Failed);
+        let works = none_failed(&checks);
         adapters.push(Adapter { index, name, works, checks });
     }
     bar.finish_and_clear();
-    let works = adapters.iter().any(|adapter| adapter.works);
-    let report = Report { works, machine: machine.lines, adapters };
+    let report = Report::new(machine.lines, adapters);
     if options.json {
         output::json(&report)?;
     } else {
         output::print(text::text(&report).as_bytes())?;
     }
-    Ok(if works { Outcome::Good } else { Outcome::Bad })
+    Ok(if report.works { Outcome::Good } else { Outcome::Bad })
+}
+
+fn none_failed(lines: &[Line]) -> bool {
+    lines.iter().all(|line| line.status != Status::Failed)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_failed_check_of_the_machine_or_of_one_adapter_is_a_failure() {
+        let good =
+            || vec![Line::ok("map", ""), Line::not_supported("time", ""), Line::warning("dx12", "", "")];
+        let bad = || vec![Line::ok("open", ""), Line::failed("map", "", None)];
+        let adapter = |checks: Vec<Line>| {
+            let works = none_failed(&checks);
+            Adapter { index: 0, name: String::new(), works, checks }
+        };
+        let works = |machine, adapters: [Vec<Line>; 2]| {
+            Report::new(machine, adapters.map(adapter).into_iter().collect()).works
+        };
+        assert!(works(good(), [good(), good()]));
+        assert!(!works(good(), [good(), bad()]) && !works(good(), [bad(), good()]));
+        assert!(!works(bad(), [good(), good()]));
+    }
 }
