@@ -57,7 +57,8 @@ pub(crate) fn set_up(workspace: &Workspace, request: Request) -> Result<SetUp> {
         vars.push(var(RUNTIME_DIR, private_dir(workspace)?));
     }
     if request.wanted == Wanted::FirstPerBackend {
-        vars.push(var("FENCEPOST_TEST_ADAPTERS", "first-per-backend"));
+        let adapters = if no_driver.is_some() { "cpu" } else { "first-per-backend" };
+        vars.push(var("FENCEPOST_TEST_ADAPTERS", adapters));
         return Ok(SetUp { vars, missing: no_driver });
     }
     vars.push(var("FENCEPOST_TEST_ADAPTERS", "all"));

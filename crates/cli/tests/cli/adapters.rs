@@ -5,19 +5,46 @@ use std::env;
 
 use fencepost::AdapterInfo;
 
-/// Returns the numbers and the short names of the adapters, and `true` if the tests should run on adapters.
-pub(crate) fn chosen() -> (Vec<(usize, String)>, bool) {
+/// Backend of the CPU, which needs no driver.
+const NATIVE_CODE: &str = "native code";
+
+/// The choice of `FENCEPOST_TEST_ADAPTERS`.
+pub(crate) struct Chosen {
+    /// Numbers and short names of the adapters.
+    pub(crate) adapters: Vec<(usize, String)>,
+    /// `true` if the tests should run on adapters.
+    pub(crate) wants_adapters: bool,
+    /// `true` if one of the adapters must have a driver.
+    pub(crate) wants_driver: bool,
+    /// `true` if one of the adapters has a driver.
+    pub(crate) has_driver: bool,
+}
+
+/// Returns the adapters that the tests run on.
+pub(crate) fn chosen() -> Chosen {
     let variable = "FENCEPOST_TEST_ADAPTERS";
-    let all = match env::var(variable).as_deref() {
-        Ok("none") => return (Vec::new(), false),
-        Ok("all") => true,
-        Ok("first-per-backend") | Err(_) => false,
-        Ok(other) => panic!("{variable} is `{other}`; it must be first-per-backend, all or none"),
+    let wanted = env::var(variable).unwrap_or_else(|_| "first-per-backend".into());
+    let known = match wanted.as_str() {
+        "none" => Vec::new(),
+        "all" | "cpu" | "first-per-backend" => fencepost::adapters(),
+        other => panic!("{variable} is `{other}`; it must be first-per-backend, all, cpu or none"),
     };
+    let all = wanted == "all";
+    let only_cpu = wanted == "cpu";
     let mut backends = BTreeSet::new();
-    let adapters = fencepost::adapters().into_iter().enumerate();
-    let kept = adapters.filter(|(_, info)| backends.insert(info.backend) || all);
-    (kept.map(|(index, info)| (index, short_name(&info))).collect(), true)
+    let kept: Vec<(usize, AdapterInfo)> = known
+        .into_iter()
+        .enumerate()
+        .filter(|(_, info)| !only_cpu || info.backend == NATIVE_CODE)
+        .filter(|(_, info)| backends.insert(info.backend) || all)
+        .collect();
+    let wants_adapters = wanted != "none";
+    Chosen {
+        wants_adapters,
+        wants_driver: wants_adapters && !only_cpu,
+        has_driver: kept.iter().any(|(_, info)| info.backend != NATIVE_CODE),
+        adapters: kept.iter().map(|(index, info)| (*index, short_name(info))).collect(),
+    }
 }
 
 /// Returns the end of a test's name.
