@@ -171,7 +171,8 @@ pub(crate) struct Run {
     /// Write all work with its times to a `.html` timeline or a `.json` trace for Perfetto
     #[arg(long, value_name = "FILE", value_parser = trace)]
     pub(crate) trace: Option<PathBuf>,
-    /// The adapter: a part of its name and backend, its number or its kind; without, FENCEPOST_ADAPTER or the first
+    /// The adapter: a part of its name and backend, its number or its kind; without, FENCEPOST_ADAPTER or the default
+    /// that `fencepost info` names
     #[arg(long, value_name = "NAME")]
     pub(crate) adapter: Option<AdapterChoice>,
     /// Print JSON with all elements of the buffers, and with the findings of the check. Kernels then print to standard
