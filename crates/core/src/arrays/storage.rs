@@ -21,8 +21,9 @@ pub(crate) struct Storage {
     /// Name that the program has given the array, if any.
     pub(crate) name: OnceLock<Arc<str>>,
     pub(crate) owner: Owner,
-    /// Entries in the books of the allocation trackers. Dropping them removes the array from the books.
-    _entries: AllocationEntries,
+    /// Entries in the books of the allocation trackers. Dropping them removes the array from the books. If a graph keeps
+    /// the memory of a dropped array, the block has them.
+    entries: AllocationEntries,
 }
 
 impl Storage {
@@ -36,7 +37,7 @@ impl Storage {
         owner: Owner,
         entries: AllocationEntries,
     ) -> Arc<Self> {
-        Arc::new(Self { block: Some(block), label, name: OnceLock::new(), owner, _entries: entries })
+        Arc::new(Self { block: Some(block), label, name: OnceLock::new(), owner, entries })
     }
 
     /// Returns the name of the array in messages.
@@ -52,7 +53,7 @@ impl Storage {
 impl Drop for Storage {
     fn drop(&mut self) {
         if let Some(block) = self.block.take() {
-            self.owner.engine().free(block);
+            self.owner.engine().free(block, std::mem::take(&mut self.entries));
         }
     }
 }
@@ -198,7 +199,8 @@ type Tracked = (Vec<Arc<AllocationBook>>, Arc<str>);
 /// and scope.
 ///
 /// [`Pool::track`](crate::Pool::track) makes a tracker. Several trackers may exist at once, each with its own records.
-/// Slices and further handles do not count as arrays.
+/// Slices and further handles do not count as arrays. An array whose memory a graph keeps is live, until the graph returns
+/// that memory or gives it to another array.
 ///
 /// # Example
 /// ```

@@ -4,6 +4,7 @@
 //! the next replay only replaces a stamp that all of them share, so its cost does not depend on the number of blocks.
 
 use crate::error::Result;
+use crate::memory::allocations::AllocationEntries;
 use crate::memory::cpu_memory::CpuMemory;
 use crate::memory::external_buffers::ExternalBuffer;
 use crate::memory::native_memory::HostView;
@@ -73,6 +74,9 @@ pub(crate) struct BlockState {
     pub(crate) leases: u32,
     /// `true` if the array on the block is gone while `leases` is not 0.
     pub(crate) orphaned: bool,
+    /// Entries of that array in the books of the allocation trackers, until a graph gives the memory back or to another
+    /// array.
+    pub(crate) entries: AllocationEntries,
 }
 
 /// The host's current use of a block, apart from reads, which [`BlockState::readers`] counts.

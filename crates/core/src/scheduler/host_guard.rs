@@ -2,6 +2,7 @@
 //! driver. S is the state lock.
 
 use crate::error::{Error, ErrorDetail, Result};
+use crate::memory::allocations::AllocationEntries;
 use crate::memory::block::{Block, BlockId, BlockState, HostUse};
 use crate::memory::host_access::{HostAccess, HostUseKind};
 use crate::memory::pool::BlockPool;
@@ -228,7 +229,8 @@ impl Engine {
     }
 
     /// Returns the block of a dropped array to the pool. Drops an external block once its uses are over. Never waits.
-    pub(crate) fn free(&self, block: Arc<Block>) {
+    /// `entries` are those of the array in the books of the allocation trackers.
+    pub(crate) fn free(&self, block: Arc<Block>, entries: AllocationEntries) {
         let state = self.lock();
         if state.lost.is_some() {
             drop(state);
@@ -236,9 +238,12 @@ impl Engine {
             std::mem::forget(block);
             return;
         }
-        if block.order().outlives_array() {
+        let mut order = block.order();
+        if order.outlives_array() {
+            order.entries = entries;
             return;
         }
+        drop(order);
         self.give_to_pool(state, block);
     }
 
@@ -276,6 +281,10 @@ impl Engine {
         }
         order.orphaned = false;
         order.label = label.clone();
+        let entries = std::mem::take(&mut order.entries);
+        drop(order);
+        drop(state);
+        drop(entries); // the other array has its own
         true
     }
 
@@ -285,10 +294,12 @@ impl Engine {
         let mut order = block.order();
         order.leases -= 1;
         let is_last = order.leases == 0 && std::mem::take(&mut order.orphaned);
+        let entries = if is_last { std::mem::take(&mut order.entries) } else { AllocationEntries::default() };
         drop(order);
         if !is_last {
             return;
         }
+        drop(entries); // before the pool counts the memory as free
         if state.lost.is_some() {
             drop(state);
             std::mem::forget(block.clone()); // the device may still use the block

@@ -111,3 +111,23 @@ fn an_array_of_a_capture_does_not_take_memory_that_another_graph_uses() {
     });
     drop((captured.expect("it is captured"), x));
 }
+
+#[test]
+fn m08_a_tracker_lists_the_memory_of_a_graph_until_the_graph_gives_it_back() {
+    let (ctx, queue, x) = context();
+    let tracker = ctx.pool().track();
+    let live = || tracker.report().live.iter().map(|array| array.bytes).collect::<Vec<_>>();
+    let captured = queue.capture(|c| {
+        drop(c.zeros::<u32, 1>([64])?);
+        assert_eq!(live(), [SIZE]);
+        drop(c.zeros::<u32, 1>([60])?);
+        assert_eq!(live(), [240], "the second array has the memory of the first one");
+        c.fill(&mut x.clone(), 1)
+    });
+    let (graph, ()) = captured.expect("it is captured");
+    assert_eq!(live(), [240]);
+    drop(graph);
+    assert!(live().is_empty());
+    assert_eq!((tracker.report().count, tracker.finish().peak_bytes), (2, SIZE));
+    drop(x);
+}
