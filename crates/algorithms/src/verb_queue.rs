@@ -34,7 +34,7 @@ impl<'a> VerbQueue<'a> {
     /// condition or a loop, it belongs to the graph.
     #[track_caller]
     pub(crate) fn scratch<T: Element>(&self, len: usize) -> Result<DeviceArray<T>> {
-        scratch(self.queue, len)
+        scratch(self.queue, self.verb, len)
     }
 
     /// Enqueues a launch. Errors name the verb's arguments.

@@ -14,6 +14,8 @@ pub fn cases() -> Vec<Case> {
         case("g10_a_temporary_with_other_users_keeps_its_memory", other_users),
         case("g10_temporaries_that_share_memory_have_right_results", results),
         case("g10_reused_memory_is_ordered_on_every_queue", on_another_queue),
+        case("g10_a_helper_that_makes_arrays_works_in_a_body", in_bodies),
+        case("g10_an_array_of_a_body_outlives_the_body_and_the_graph", after_a_body),
     ]
 }
 
@@ -204,4 +206,95 @@ fn on_another_queue(subject: &Subject) {
             assert_eq!(queue.read(&z).wait().unwrap(), [2; N]);
         }
     }
+}
+
+/// Enqueues the work of a helper, which makes arrays in each call.
+fn help(queue: &CommandQueue, x: &mut DeviceArray<u32>) -> Result<()> {
+    let list: Vec<u32> = (0..N as u32).collect();
+    let mut fours = queue.zeros::<u32, 1>([N])?;
+    let threes = queue.full([N], 3_u32)?;
+    queue.mix(1, 1, &threes, &mut fours)?;
+    let mut sums = queue.empty::<u32, 1>([N])?;
+    queue.scan(&fours, &mut sums, Scan::inclusive(Operation::Sum))?;
+    drop((threes, fours));
+    let list = queue.array(&list)?;
+    queue.mix(3, 0, &sums, x)?;
+    queue.mix(1, 0, &list, x)
+}
+
+fn in_bodies(subject: &Subject) {
+    let (ctx, queue) = subject.with_queue("main");
+    let [mut looped, mut eager] = [(); 2].map(|()| queue.full([N], 1_u32).unwrap());
+    let mut count = queue.full([1], 2_u32).unwrap();
+    ctx.synchronize().wait().unwrap();
+    let before = ctx.pool().stats().used;
+    let times = count.clone();
+    for bound in [Bound::AtMost(4), Bound::Chunked(100)] {
+        let (graph, _) = queue.graph_of(|c| {
+            c.repeat(&times, bound, |body| {
+                let side = body.fork("side");
+                help(&side, &mut looped)?;
+                body.wait_for(&side)?;
+                body.if_(&times, |body| help(body, &mut looped))
+            })
+        });
+        for rounds in [2, 0, 3] {
+            queue.fill(&mut count, rounds).unwrap();
+            queue.replay(&graph).unwrap();
+            (0..2 * rounds).for_each(|_| help(&queue, &mut eager).unwrap());
+            let found = queue.read(&looped).wait().unwrap();
+            assert!(found == queue.read(&eager).wait().unwrap(), "{rounds} rounds, {bound:?}");
+        }
+        drop(graph);
+        has_returned(&ctx, before);
+    }
+    queue.repeat(&times, Bound::AtMost(4), |body| help(body, &mut looped)).unwrap();
+    (0..3).for_each(|_| help(&queue, &mut eager).unwrap());
+    assert!(queue.read(&looped).wait().unwrap() == queue.read(&eager).wait().unwrap());
+    has_returned(&ctx, before);
+    // A file has the arrays of the body too.
+    let (graph, _) = queue.graph_of(|c| {
+        let times = c.full([1], 2_u32)?;
+        let mut own = c.full([N], 1_u32)?;
+        c.repeat(&times, Bound::AtMost(4), |body| help(body, &mut own))?;
+        c.read_as("own", &own)
+    });
+    let loaded = Graph::from_bytes(&ctx, &graph.to_bytes().unwrap()).unwrap();
+    let output = loaded.output::<u32>("own").unwrap();
+    queue.fill(&mut eager, 1).unwrap();
+    (0..2).for_each(|_| help(&queue, &mut eager).unwrap());
+    assert!(queue.output_of(&loaded, &output) == queue.read(&eager).wait().unwrap());
+}
+
+fn after_a_body(subject: &Subject) {
+    let (ctx, queue) = subject.with_queue("main");
+    let mut x = queue.full([N], 5_u32).unwrap();
+    let mut y = queue.full([N], 0_u32).unwrap();
+    let yes = queue.full([1], 1_u32).unwrap();
+    // The graph gets memory with other bytes.
+    drop([(); 3].map(|()| queue.full([N], 9_u32).unwrap()));
+    ctx.synchronize().wait().unwrap();
+    let before = ctx.pool().stats().used;
+    let mut kept = None;
+    let (graph, ()) = queue.graph_of(|c| {
+        c.if_(&yes, |body| {
+            let mut own = body.empty::<u32, 1>([N])?;
+            body.copy(&x, &mut own)?;
+            kept = Some(own);
+            Ok(())
+        })?;
+        // A later array of the capture does not get the memory.
+        let other = c.full([N], 7_u32)?;
+        c.copy(&other, &mut y)
+    });
+    let kept = kept.expect("the body is captured");
+    assert_eq!(queue.read(&kept).wait().unwrap(), [0; N], "before the first replay");
+    assert_eq!(queue.read_after(&graph, &y), [7; N]);
+    queue.fill(&mut x, 6).unwrap();
+    assert_eq!(queue.read(&kept).wait().unwrap(), [5; N]);
+    assert_eq!(queue.read_after(&graph, &kept), [6; N]);
+    drop(graph);
+    assert_eq!(queue.read(&kept).wait().unwrap(), [6; N], "the array is there without the graph");
+    drop(kept);
+    has_returned(&ctx, before);
 }

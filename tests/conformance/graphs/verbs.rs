@@ -197,12 +197,7 @@ fn on_a_fork(subject: &Subject) {
 }
 
 /// Verbs that a capture takes and a body refuses.
-const REFUSED_IN_A_BODY: [&str; 13] = [
-    // A body makes no arrays.
-    "zeros",
-    "full",
-    "array",
-    "empty",
+const REFUSED_IN_A_BODY: [&str; 9] = [
     // A body cannot read to the host or run host callbacks.
     "read_as",
     "host",

@@ -96,18 +96,19 @@ pub fn take_room(queue: &CommandQueue) -> Result<Option<TakenRoom>> {
 
 /// Returns scratch memory of a verb: an array with unspecified elements, for use in the order of the queue. In a capture,
 /// it belongs to the graph, even in the body of a condition or a loop. There, all executions of the body use it, one
-/// after the other.
+/// after the other. Messages name the verb.
 ///
 /// # Errors
 /// Returns [`ErrorDetail::TooLarge`](crate::ErrorDetail::TooLarge), [`ErrorDetail::OutOfMemory`](crate::ErrorDetail::OutOfMemory)
 /// or the queue's own error.
 #[track_caller]
-pub fn scratch<T: Element>(queue: &CommandQueue, len: usize) -> Result<DeviceArray<T>> {
-    queue.array_ops(CommandKind::Fill)?.memory([len].into())
+pub fn scratch<T: Element>(queue: &CommandQueue, verb: &str, len: usize) -> Result<DeviceArray<T>> {
+    queue.array_ops(CommandKind::Fill)?.scratch(verb, len)
 }
 
 /// Returns the job for a kernel of a verb. Only in a capture does the verb wait for the compilation, so that replays
-/// find compiled kernels.
+/// find compiled kernels. The graph of a condition or a loop outside of a capture has only one replay, which waits for
+/// them.
 fn of_verb(queue: &CommandQueue, verb: &'static str, job: Job) -> Job {
     #[cfg(feature = "validation")]
     let job = edits::edited(job);

@@ -1,7 +1,7 @@
 //! Host access to the bytes of a block. Also the reuse of free blocks by queues, and the return of unused blocks to the
 //! driver. S is the state lock.
 
-use crate::error::{Error, ErrorDetail, Result};
+use crate::error::{CommandKind, Error, ErrorDetail, Result};
 use crate::memory::allocations::AllocationEntries;
 use crate::memory::block::{Block, BlockId, BlockState, HostUse};
 use crate::memory::host_access::{HostAccess, HostUseKind};
@@ -275,7 +275,9 @@ impl Engine {
         let state = self.lock();
         let mut order = block.order();
         let is_idle = order.host == HostUse::Idle && order.readers == 0 && order.lazy.is_empty();
-        let is_unused = is_idle && order.uses.is_empty();
+        // A context command comes before all later uses, so the fill of the earlier array does no harm.
+        let is_clear = |u: &BlockUse| u.slot == Slot::CONTEXT && u.what == CommandKind::Fill;
+        let is_unused = is_idle && order.uses.all().all(is_clear);
         if !order.orphaned || order.leases != 1 || !is_unused || state.lost.is_some() {
             return false;
         }

@@ -5,6 +5,7 @@ use crate::api::context::Context;
 use crate::api::graph::Graph;
 use crate::api::queue::CommandQueue;
 use crate::arrays::device_array::DeviceArray;
+use crate::error::CommandKind;
 use crate::record::cpu::cpu_recorder::SimulatorOptions;
 
 /// Size of each array of the tests in bytes.
@@ -110,6 +111,45 @@ fn an_array_of_a_capture_does_not_take_memory_that_another_graph_uses() {
         Ok(())
     });
     drop((captured.expect("it is captured"), x));
+}
+
+#[test]
+fn an_array_of_a_capture_takes_the_memory_of_a_dropped_one_that_the_context_clears() {
+    let (ctx, queue, x) = context();
+    // The capture gets memory that an array with other elements had.
+    drop(queue.full([64], 5_u32).expect("there is memory"));
+    queue.finish().wait().expect("it runs");
+    ctx.synchronize().wait().expect("it runs");
+    let before = pool(&ctx);
+    let captured = queue.capture(|c| {
+        let first = c.empty::<u32, 1>([64])?;
+        assert_eq!(pool(&ctx), (2 * SIZE, 0, 2), "it is the memory of the dropped array");
+        drop(first);
+        let second = c.empty::<u32, 1>([64])?;
+        assert_eq!(pool(&ctx).0, 2 * SIZE, "the second array has the memory of the first one");
+        Ok(second)
+    });
+    let (graph, second) = captured.expect("it is captured");
+    assert_eq!(queue.read(&second).wait().expect("it runs"), [0; 64]);
+    drop((graph, second));
+    assert_eq!(pool(&ctx), before);
+    drop(x);
+}
+
+#[test]
+fn an_array_of_a_capture_is_cleared_in_the_memory_of_a_temporary_that_was_not() {
+    let (ctx, queue, x) = context();
+    drop(queue.full([64], 5_u32).expect("there is memory"));
+    ctx.synchronize().wait().expect("it runs");
+    let captured = queue.capture(|c| {
+        drop(c.array_ops(CommandKind::Fill)?.scratch::<u32>("verb", 64)?);
+        let array = c.empty::<u32, 1>([64])?;
+        assert_eq!(pool(&ctx).0, 2 * SIZE, "it has the memory of the temporary");
+        Ok(array)
+    });
+    let (graph, array) = captured.expect("it is captured");
+    assert_eq!(queue.read(&array).wait().expect("it runs"), [0; 64]);
+    drop((graph, array, x));
 }
 
 #[test]

@@ -4,6 +4,7 @@
 use crate::api::display::read_now;
 use crate::api::graph::Graph;
 use crate::api::graph::loading::gate_test;
+use crate::api::queue::arrays::without_line;
 use crate::api::queue::transfer::ArrayOps;
 use crate::error::{Error, ErrorDetail, Result};
 use crate::memory::block::{Block, BlockId, Heap};
@@ -504,7 +505,7 @@ impl<'g> Saver<'g> {
                  save its bytes with `Contents::Included`"
             ));
         };
-        Ok(FileBlock { label, size, contents })
+        Ok(FileBlock { label: without_line(&label).into(), size, contents })
     }
 
     fn input(&self, at: usize) -> Result<FileBlock> {

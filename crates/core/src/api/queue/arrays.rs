@@ -16,6 +16,9 @@ use fencepost_kernels::Element;
 use fencepost_sync::Slot;
 use std::sync::Arc;
 
+/// Text before the number of the source line in the label of an array without a name.
+const LINE: &str = ", line ";
+
 impl CommandQueue {
     /// *Enqueues* the making of an array of zeros, in this queue's order.
     ///
@@ -103,11 +106,16 @@ impl ArrayOps<'_> {
         Ok(())
     }
 
-    /// Enqueues a fill of the memory of a new array of a capture, unless the memory is new. So until the first replay
-    /// the array is zero, instead of holding bytes of a dropped array. For the check of unwritten reads, these zeros do
-    /// not count as written.
+    /// Enqueues a fill of the memory of a new array of a capture, unless the memory is new or an earlier array of the
+    /// capture has enqueued the fill. So until the first replay the array is zero, instead of holding bytes of a dropped
+    /// array. For the check of unwritten reads, these zeros do not count as written.
     fn clear_before_replays(&self, block: &Arc<Block>) -> Result<()> {
-        if block.order().fresh {
+        let is_clear = {
+            let _state = self.owner.engine().lock();
+            let order = block.order();
+            order.fresh || !order.uses.is_empty()
+        };
+        if is_clear {
             return Ok(());
         }
         let by = Admission { slot: Slot::CONTEXT, what: CommandKind::Fill, at: self.by.at };
@@ -123,7 +131,8 @@ impl ArrayOps<'_> {
             .enqueue(CommandKind::Fill, Work::Fill { dst, pattern: Pattern::ZERO })
     }
 
-    /// Allocates an array of a capture, if possible in the memory of a dropped array of that capture.
+    /// Allocates an array of a capture, if possible in the memory of a dropped array of that capture. Its bytes are
+    /// unspecified.
     #[cold]
     pub(crate) fn allocate_captured(
         &self,
@@ -137,31 +146,39 @@ impl ArrayOps<'_> {
         }
         let storage = Storage::allocate(self.owner, Heap::Device, bytes, label, self.by)?;
         captured.adopt(storage.block(), self.by.at)?;
-        self.clear_before_replays(storage.block())?;
         Ok(storage)
     }
-}
 
-/// Remedy for a new array in a body.
-const NO_NEW_ARRAY: &str = "a body makes no arrays: make the array before the condition or the loop";
-
-impl ArrayOps<'_> {
-    /// Returns an array with unspecified elements.
+    /// Returns an array with unspecified elements. In a capture, they are zero until the first replay.
     ///
     /// # Errors
-    /// Returns `TooLarge`, `OutOfMemory`, or `Captured` in a body.
+    /// Returns `TooLarge` or `OutOfMemory`.
     pub(crate) fn empty<T: Element, const D: usize>(&self, shape: Shape<D>) -> Result<DeviceArray<T, D>> {
-        if let Some(captured) = self.captured {
-            captured.not_in_body("a new array", self.by.at, NO_NEW_ARRAY)?;
+        let array = self.memory(shape)?;
+        if self.captured.is_some() {
+            self.clear_before_replays(array.array.storage.block())?;
         }
-        self.memory(shape)
+        Ok(array)
     }
 
-    /// Returns an array as [`empty`](Self::empty) does, for temporary memory of one command or of a verb. In a body, the
-    /// memory belongs to the graph, and all executions of the body use it.
+    /// Returns an array with unspecified elements, for temporary memory of one command.
     pub(crate) fn memory<T: Element, const D: usize>(&self, shape: Shape<D>) -> Result<DeviceArray<T, D>> {
+        let label = format!("{} {:?}{LINE}{}", T::DTYPE, shape.shape, self.by.at.line());
+        self.labelled(shape, label.into())
+    }
+
+    /// Returns temporary memory of a verb, which messages name.
+    pub(crate) fn scratch<T: Element>(&self, verb: &str, len: usize) -> Result<DeviceArray<T>> {
+        let label = format!("scratch memory of {verb}{LINE}{}", self.by.at.line());
+        self.labelled([len].into(), label.into())
+    }
+
+    fn labelled<T: Element, const D: usize>(
+        &self,
+        shape: Shape<D>,
+        label: Arc<str>,
+    ) -> Result<DeviceArray<T, D>> {
         let Shape { shape, padded } = shape;
-        let label: Arc<str> = format!("{} {:?}, line {}", T::DTYPE, shape, self.by.at.line()).into();
         let object = format!("array `{label}`");
         PaddedShape::new(&object, &shape, &padded)?;
         let len = elements::<T>(&object, &padded)?;
@@ -172,5 +189,13 @@ impl ArrayOps<'_> {
         };
         let array = ArrayRef { storage, offset: 0, len, dtype: T::DTYPE, followed: false };
         Ok(DeviceArray::padded(array, shape, padded))
+    }
+}
+
+/// Returns the label of an array without the source line that ends the label of an array without a name.
+pub(crate) fn without_line(label: &str) -> &str {
+    match label.rsplit_once(LINE) {
+        Some((rest, line)) if line.bytes().all(|digit| digit.is_ascii_digit()) => rest,
+        _ => label,
     }
 }
