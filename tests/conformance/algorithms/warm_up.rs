@@ -12,6 +12,8 @@ pub fn cases() -> Vec<Case> {
         case("a01_threads_may_warm_up_a_queue_that_executes_commands", threads),
         case("q01_the_first_call_of_a_verb_returns_before_its_kernel_is_compiled", first_call)
             .on_devices(NOTHING_COMPILES),
+        case("q01_the_first_body_with_a_verb_returns_before_its_kernels_are_compiled", first_bodies)
+            .on_devices(NOTHING_COMPILES),
         case("q01_a_capture_compiles_the_kernels_of_its_verbs", captured).on_devices(NOTHING_COMPILES),
         case("a07_other_values_and_shapes_need_no_other_kernel", same_kernel).on_devices(NOTHING_COMPILES),
     ]
@@ -144,6 +146,34 @@ fn first_call(s: &Subject) {
     end.wait().unwrap();
     assert_eq!(queue.read(&total).wait().unwrap(), [105_000]);
     assert_eq!(queue.read(&out).wait().unwrap(), [21; 5000]);
+}
+
+fn first_bodies(s: &Subject) {
+    let (ctx, queue) = s.with_queue("verbs");
+    let other = ctx.queue("other");
+    let x = queue.full([20_000], 3_u32).unwrap();
+    let mut out = queue.full([20_000], 0_u32).unwrap();
+    let mut total = queue.zeros([1]).unwrap();
+    let [yes, count] = [1_u32, 2].map(|value| queue.full([1], value).unwrap());
+    queue.finish().wait().unwrap();
+    let end = without_compilers(&ctx, || {
+        queue.if_(&yes, |body| body.map(&x, "13u * x", &mut out)).unwrap();
+        queue
+            .repeat(&count, Bound::Chunked(9), |body| {
+                body.repeat(&count, Bound::AtMost(2), |body| body.sum(&out, &mut total)).map(drop)
+            })
+            .unwrap();
+        let end = queue.marker();
+        queue.flush().unwrap();
+        assert_eq!(other.read(&other.full([3], 5_u32).unwrap()).wait().unwrap(), [5; 3]);
+        assert!(
+            end.done().wait_timeout(Duration::from_millis(30)).unwrap().is_none(),
+            "the call has compiled a kernel"
+        );
+        end
+    });
+    end.wait().unwrap();
+    assert_eq!(queue.read(&total).wait().unwrap(), [780_000]);
 }
 
 fn captured(s: &Subject) {

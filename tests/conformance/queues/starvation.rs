@@ -17,6 +17,7 @@ pub fn cases() -> Vec<Case> {
         case("q16_a_call_waits_for_room_after_the_first_call_of_a_verb", compiles),
         case("q16_a_call_waits_for_room_after_a_copy_of_another_context", elsewhere),
         case("q16_a_full_backlog_that_the_program_holds_up_is_an_error", held),
+        case("q16_the_memory_of_waiting_conditions_counts_towards_the_backlog", conditions),
         case("q16_a_host_callback_gets_an_error_from_a_full_backlog", callback),
     ]
 }
@@ -184,6 +185,36 @@ fn held(subject: &Subject) {
     gate.signal();
     queue.fill(&mut x, 1234).unwrap();
     assert_eq!(queue.read(&x).wait().unwrap(), [1234; N]);
+}
+
+/// A copy within one array takes memory in a body. It belongs to the graph of the condition until the device has executed
+/// the graph.
+fn conditions(subject: &Subject) {
+    let limit = 1 << 16;
+    let ctx = limited(subject, BacklogLimit::default().bytes(limit));
+    let queue = ctx.queue("held");
+    let yes = queue.full([1], 1_u32).unwrap();
+    let x = queue.array(&[0_u32, 1, 2, 3].repeat(1024)).unwrap();
+    let shift = || queue.if_(&yes, |body| body.copy(&x.slice(0..4095)?, &mut x.slice(1..4096)?));
+    ctx.synchronize().wait().unwrap();
+    let before = ctx.pool().stats().used;
+    let gate = hold(&queue);
+    let mut taken = 0;
+    let error = loop {
+        match shift() {
+            Ok(()) => taken += 1,
+            Err(error) => break error,
+        }
+        assert!(taken <= 4, "the memory of {taken} conditions waits for the event");
+    };
+    assert!(matches!(error.detail(), ErrorDetail::Backlog { bytes, .. } if *bytes >= limit), "{error}");
+    assert!(queue.take_error().is_none(), "the queue has not failed");
+    gate.signal();
+    shift().unwrap();
+    let shifted = queue.read(&x).wait().unwrap();
+    let expected = |at: usize| (at.saturating_sub(taken + 1) % 4) as u32;
+    assert!((0..4096).all(|at| shifted[at] == expected(at)), "{taken} conditions: {:?}", &shifted[..20]);
+    dump::until(|| ctx.pool().stats().used == before);
 }
 
 fn callback(subject: &Subject) {

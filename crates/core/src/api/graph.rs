@@ -152,6 +152,13 @@ impl Graph {
         &self.inner.outputs[..counters.map_or(self.inner.outputs.len(), |at| at as usize)]
     }
 
+    /// Returns the bytes of device memory that the capture made and that no other graph keeps.
+    pub(crate) fn own_memory(&self) -> u64 {
+        let blocks =
+            self.leases.values().filter(|&lease| Arc::strong_count(lease) == 1).map(|lease| &lease.block);
+        blocks.filter(|block| self.inner.made.contains_key(&block.id)).map(|block| block.size).sum()
+    }
+
     /// Returns the context of a captured queue.
     pub(crate) fn owner_of_queue(&self, queue: u32) -> &Owner {
         match &self.spanning {

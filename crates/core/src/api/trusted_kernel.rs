@@ -16,7 +16,8 @@ use fencepost_kernels::{Element, KernelArgs, ShaderSource};
 
 /// Compiles a kernel of a verb as [`Context::kernel_with`](crate::Context::kernel_with) does, but on a thread of the
 /// context. The call only checks the kernel; a queue with launches waits for the pipeline, and fails if the compilation
-/// fails. In a capture, and in a context without threads, the kernel is compiled during the call.
+/// fails. In a capture, and in a context without threads, the kernel is compiled during the call. The body of a condition
+/// or a loop outside of a capture does not wait, but its queue does.
 ///
 /// # Errors
 /// Returns the errors of [`Context::kernel_with`](crate::Context::kernel_with), which name the verb.
@@ -112,7 +113,8 @@ pub fn scratch<T: Element>(queue: &CommandQueue, verb: &str, len: usize) -> Resu
 fn of_verb(queue: &CommandQueue, verb: &'static str, job: Job) -> Job {
     #[cfg(feature = "validation")]
     let job = edits::edited(job);
-    job.with_verb(Some(verb)).late_if(queue.captured_queue().is_none())
+    let waits = queue.captured_queue().is_some_and(|captured| !captured.tape.runs_once);
+    job.with_verb(Some(verb)).late_if(!waits)
 }
 
 /// Edits of kernels, by which tests plant mistakes.

@@ -581,7 +581,8 @@ impl Allocate for WgpuDevice {
 pub struct BacklogLimit {
     /// Maximum number of commands. The default is 131,072.
     pub commands: usize,
-    /// Maximum number of bytes of uploads. The default is 1 GiB. A single upload may be larger.
+    /// Maximum number of bytes of uploads, and of the memory of conditions and loops outside of captures. The default is
+    /// 1 GiB. A single command may have more.
     pub bytes: u64,
 }
 
@@ -599,7 +600,7 @@ impl BacklogLimit {
         self
     }
 
-    /// Sets the maximum number of bytes of uploads.
+    /// Sets the maximum number of bytes.
     #[must_use]
     pub fn bytes(mut self, bytes: u64) -> Self {
         self.bytes = bytes;

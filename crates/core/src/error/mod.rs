@@ -416,7 +416,7 @@ pub enum ErrorDetail {
     /// The backlog of the context is full, and the call must not block: see [`BacklogLimit`](crate::BacklogLimit).
     /// Nothing was enqueued.
     #[error(
-        "queue `{queue}` takes no further command: {commands} commands with {bytes} bytes of uploads wait, the limit \
+        "queue `{queue}` takes no further command: {commands} commands with {bytes} bytes of memory wait, the limit \
          (`ContextOptions::backlog`) is {most_commands} commands or {most_bytes} bytes, and {why}; let the waiting \
          commands go on, wait for results before you enqueue more, or raise the limit"
     )]

@@ -231,12 +231,12 @@ pub(crate) enum Op {
 }
 
 impl Op {
-    /// Returns the number of bytes that stay staged for this command until it is complete.
+    /// Returns the bytes of memory that this command holds until it is complete.
     #[inline]
-    pub(crate) fn staged_bytes(&self) -> u64 {
+    pub(crate) fn held_bytes(&self) -> u64 {
         match self {
-            Op::Work(work) => work.staged_bytes(),
-            Op::Timed(timed) => timed.work.staged_bytes(),
+            Op::Work(work) => work.held_bytes(),
+            Op::Timed(timed) => timed.work.held_bytes(),
             _ => 0,
         }
     }

@@ -65,7 +65,7 @@ pub(crate) struct QueueState {
     host_commands: usize,
     /// Number of pending commands that may stop later ones: waits, callbacks, replays and loops.
     stops: usize,
-    /// Bytes that stay staged for the pending commands.
+    /// Bytes of memory that the pending commands hold.
     pending_bytes: u64,
     /// Pending commands up to this stamp have failed: `born <= failed_upto <= enqueued`. Planning drops them, except
     /// waits for other queues.
@@ -166,7 +166,7 @@ impl QueueState {
             return None;
         }
         let op = std::mem::replace(&mut command.op, Op::Early(seq));
-        self.pending_bytes -= op.staged_bytes();
+        self.pending_bytes -= op.held_bytes();
         Some(op)
     }
 
@@ -306,7 +306,7 @@ impl QueueState {
         self.enqueued = command.stamp;
         self.host_commands += usize::from(command.op.is_of_host());
         self.stops += usize::from(command.op.may_stop());
-        self.pending_bytes += command.op.staged_bytes();
+        self.pending_bytes += command.op.held_bytes();
         self.pending.push_back(command);
     }
 
@@ -316,7 +316,7 @@ impl QueueState {
         let command = self.pending.pop_front()?;
         self.host_commands -= usize::from(command.op.is_of_host());
         self.stops -= usize::from(command.op.may_stop());
-        self.pending_bytes -= command.op.staged_bytes();
+        self.pending_bytes -= command.op.held_bytes();
         self.advance_plan(command.stamp, seq);
         Some(command)
     }

@@ -196,7 +196,11 @@ impl Engine {
                     queue.end_times();
                     queue.push(Command { stamp, op: Op::Loop(run) });
                 }
-                op => state.queue_mut(by.slot).push(Command { stamp, op }),
+                op => {
+                    let queue = state.queue_mut(by.slot);
+                    queue.end_times();
+                    queue.push(Command { stamp, op });
+                }
             }
         }
         for read in message_reads {

@@ -88,10 +88,15 @@ impl Work {
         }
     }
 
-    /// Returns the size in bytes of the staging memory that an upload occupies until it is complete.
+    /// Returns the bytes of memory that the command holds until it is complete: the staging memory of an upload, and the
+    /// memory of a graph with only one replay.
     #[inline]
-    pub(crate) fn staged_bytes(&self) -> u64 {
-        if let Work::Upload { dst, .. } = self { dst.size } else { 0 }
+    pub(crate) fn held_bytes(&self) -> u64 {
+        match self {
+            Work::Upload { dst, .. } => dst.size,
+            Work::Graph(step) => step.returned_bytes(),
+            _ => 0,
+        }
     }
 
     /// Returns `true` for a launch without workgroups.

@@ -106,10 +106,20 @@ impl CommandQueue {
     /// ```
     #[track_caller]
     pub fn capture<T>(&self, f: impl FnOnce(&Capture) -> Result<T>) -> Result<(Graph, T)> {
-        let at = Location::caller();
         self.not_captured("capture", "capture the inner graph first, and replay it in this capture")?;
         self.owner().engine().lock().check(self.slot()?)?;
-        let tape = Tape::new(self.owner(), self.label(), at);
+        self.capture_graph(Location::caller(), false, f)
+    }
+
+    /// Captures as [`capture`](Self::capture) does, on an ordinary queue. `runs_once` is `true` for a graph that
+    /// [`replay_once`](Self::replay_once) replays.
+    pub(crate) fn capture_graph<T>(
+        &self,
+        at: &'static Location<'static>,
+        runs_once: bool,
+        f: impl FnOnce(&Capture) -> Result<T>,
+    ) -> Result<(Graph, T)> {
+        let tape = Tape::new(self.owner(), self.label(), at, runs_once);
         let ending = Ending(&tape);
         let capture = Capture { queue: CommandQueue::captured(self, &tape) };
         let open = tape.writes.open();

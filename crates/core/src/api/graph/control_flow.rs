@@ -88,11 +88,16 @@ impl CommandQueue {
     /// device decides; the host does not wait. In a capture, each replay decides anew.
     ///
     /// `body` captures on the queue that it receives, in the same way as the function of
-    /// [`capture`](CommandQueue::capture). It may contain launches, verbs of the algorithms, copies, fills, uploads,
-    /// forks that it joins, other conditions and loops, and replays of graphs. It makes no arrays, reads nothing to the
-    /// host and has no host callbacks. The scratch memory of its verbs is allocated once and belongs to the graph: each
-    /// execution of the body uses it again. While `body` runs, the captured queues around it take no commands. Commands
-    /// on an ordinary queue that `body` uses are not captured: they execute in any case.
+    /// [`capture`](CommandQueue::capture). It may contain launches, verbs of the algorithms, copies, fills, uploads, new
+    /// arrays, forks that it joins, other conditions and loops, and replays of graphs. It reads nothing to the host and
+    /// has no host callbacks. Its arrays and the scratch memory of its verbs are allocated once and belong to the graph:
+    /// each execution of the body uses them again. While `body` runs, the captured queues around it take no commands.
+    /// Commands on an ordinary queue that `body` uses are not captured: they execute in any case.
+    ///
+    /// On an ordinary queue, each call is a graph of its own. Its memory counts towards the
+    /// [backlog](crate::BacklogLimit), and returns to the pool when the call has executed. To call the same body often,
+    /// capture the condition once and replay the graph. The call does not wait for the compilation of the kernels of
+    /// verbs: the queue does.
     ///
     /// For ordering, a body counts as writing all the bytes that its commands write, even if it does not execute.
     ///
@@ -282,8 +287,8 @@ impl CommandQueue {
         Ok(Loop { token, replay })
     }
 
-    /// Calls `add` with this queue's place in its capture. On an ordinary queue, `add` works on a new capture, which is
-    /// then replayed once.
+    /// Calls `add` with this queue's place in its capture. On an ordinary queue, `add` works on a new capture, whose graph
+    /// is then replayed once.
     #[track_caller]
     fn construct<T>(
         &self,
@@ -292,8 +297,9 @@ impl CommandQueue {
         if let Some(place) = self.captured_queue() {
             return Ok((add(self, place)?, None));
         }
-        let (graph, made) = self.capture(|capture| add(capture, capture.place()))?;
-        let run = self.replay(&graph)?;
+        let at = Location::caller();
+        let (graph, made) = self.capture_graph(at, true, |capture| add(capture, capture.place()))?;
+        let run = self.replay_once(&graph, at)?;
         Ok((made, Some(run)))
     }
 

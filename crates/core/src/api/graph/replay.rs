@@ -7,8 +7,9 @@ use crate::api::graph::bindings::{GraphOutput, PreparedReplay, Replayable};
 use crate::api::graph::capture::{HostCall, Output};
 use crate::api::graph::spanning::{PartRuns, ReplayedGraph, wrong_queue};
 use crate::api::graph::tape::{CapturedQueue, unique};
-use crate::api::graph::{GraphInner, spanning};
+use crate::api::graph::{Graph, GraphInner, spanning};
 use crate::api::queue::CommandQueue;
+use crate::api::queue::launch::Compiled;
 use crate::arrays::host_array::{PlainMemory, SharedElements};
 use crate::arrays::read::OutputPlace;
 use crate::error::{CommandKind, Error, ErrorDetail, Result};
@@ -26,6 +27,7 @@ use crate::scheduler::wait::Caller;
 use crate::work::graph::control::Cut;
 use crate::work::graph::plan::GraphPlan;
 use crate::work::graph::run::{GraphRun, GraphStep};
+use crate::work::kernel_launch::LatePipeline;
 use crate::work::step::{Span, Work};
 use fencepost_kernels::Element;
 use fencepost_sync::prim::lock;
@@ -122,6 +124,26 @@ impl CommandQueue {
         self.enqueue_prepared(graph.prepared()?, Location::caller())
     }
 
+    /// Enqueues the only replay of a graph, which this queue has just captured. Before it, the queue waits for the
+    /// kernels that are still being compiled, and fails if a compilation fails. The memory of the graph counts towards
+    /// the backlog.
+    pub(crate) fn replay_once(&self, graph: &Graph, at: &'static Location<'static>) -> Result<Replay> {
+        let late = unfinished(&graph.plan);
+        late.iter().try_for_each(|(late, _)| late.result().transpose().map(drop))?;
+        let engine = self.owner().engine();
+        let compiled: Vec<Compiled> = late.iter().map(|_| Compiled::new(engine)).collect();
+        let by = Admission { slot: self.slot()?, what: CommandKind::Replay(graph.inner.name.0), at };
+        let outputs = graph.inner.outputs.iter().map(|_| ReadSlot::new()).collect();
+        let run = GraphRun::only(graph.plan.clone(), outputs, graph.own_memory(), at);
+        let waits = compiled.iter().map(Compiled::wait);
+        let ops = waits.chain(steps(&graph.inner, &run)).collect();
+        let enqueued = engine.enqueue_replay(by, &run, ops, &graph.inner.turns, Vec::new())?;
+        for (compiled, (late, verb)) in compiled.into_iter().zip(late) {
+            compiled.end_with(&late, verb);
+        }
+        Ok(Replay::new(self.owner(), &graph.inner, run, enqueued, None))
+    }
+
     fn enqueue_prepared(&self, what: PreparedReplay<'_>, at: &'static Location<'static>) -> Result<Replay> {
         let PreparedReplay { graph, plan, spanning } = what;
         if spanning.is_some() && self.captured_queue().is_none() && !self.owner().is(&graph.owner) {
@@ -140,13 +162,12 @@ impl CommandQueue {
         let uploads = if spanning.is_some() { Vec::new() } else { engine.stage_uploads(&plan)? };
         let run = GraphRun::new(plan, outputs, uploads, at);
         let by = Admission { slot: self.slot()?, what: CommandKind::Replay(graph.inner.name.0), at };
-        let (before, point, past, far) = match &spanning {
+        let (enqueued, far) = match &spanning {
             None => {
                 let ops = steps(&graph.inner, &run);
                 let turns = &graph.inner.turns;
                 let reads = graph.inner.messages.iter().map(|buffer| buffer.read()).collect();
-                let (before, point, past) = engine.enqueue_replay(by, &run, ops, turns, reads)?;
-                (before, point, past, None)
+                (engine.enqueue_replay(by, &run, ops, turns, reads)?, None)
             }
             Some(spanning) => {
                 let turns = graph.inner.turns.iter().map(|(_, turn)| turn).collect();
@@ -154,16 +175,26 @@ impl CommandQueue {
                 let calls =
                     graph.inner.calls.iter().map(|(_, call)| callback(call, &run.plan.label)).collect();
                 let (before, point, past, far) = spanning::enqueue(&replayed, by, calls)?;
-                (before, point, past, Some(far))
+                ((before, point, past), Some(far))
             }
         };
-        let event = Event::new(self.owner().clone(), Recording::Point(point, past.clone(), None));
-        let owner = self.owner().clone();
-        let graph = graph.inner.clone();
-        let inner = Arc::new(ReplayInner { owner, graph, run, before, point, past, event, far });
-        inner.announce_downloads();
-        Ok(Replay { inner })
+        Ok(Replay::new(self.owner(), &graph.inner, run, enqueued, far))
     }
+}
+
+/// Returns the pipelines of launches that are not compiled, each with the verb of its kernel.
+fn unfinished(plan: &GraphPlan) -> Vec<(Arc<LatePipeline>, Option<&'static str>)> {
+    let mut found: Vec<(Arc<LatePipeline>, Option<&'static str>)> = Vec::new();
+    for node in plan.nodes.iter() {
+        let Work::Launch(launch) = &node.command.work else { continue };
+        let kernel = launch.kernel();
+        if let Some(late) = kernel.pipeline.unfinished()
+            && !found.iter().any(|(known, _)| Arc::ptr_eq(known, late))
+        {
+            found.push((late.clone(), kernel.origin.verb));
+        }
+    }
+    found
 }
 
 /// Returns a queue callback that calls a host callback of the graph.
@@ -200,6 +231,22 @@ fn steps(graph: &GraphInner, run: &Arc<GraphRun>) -> Vec<Op> {
 }
 
 impl Replay {
+    /// Returns an enqueued replay. `before` is the stamp before its first command, and `point` the last one.
+    fn new(
+        owner: &Owner,
+        graph: &Arc<GraphInner>,
+        run: Arc<GraphRun>,
+        (before, point, past): (Stamp, Point, Arc<PointHistory>),
+        far: Option<PartRuns>,
+    ) -> Self {
+        let owner = owner.clone();
+        let graph = graph.clone();
+        let event = Event::new(owner.clone(), Recording::Point(point, past.clone(), None));
+        let inner = Arc::new(ReplayInner { owner, graph, run, before, point, past, event, far });
+        inner.announce_downloads();
+        Self { inner }
+    }
+
     /// Returns the replay of a graph in a capture. Such a replay has no event and no readable outputs.
     fn inside_capture(queue: &CommandQueue, graph: &Arc<GraphInner>, run: Arc<GraphRun>) -> Self {
         let owner = queue.owner().clone();

@@ -43,7 +43,9 @@ pub(crate) struct Tape {
     /// Blocks that the commands of the capture write.
     pub(crate) writes: Arc<CapturedWrites>,
     /// `true` if this is the tape of a body, which a replay may execute any number of times.
-    is_body: bool,
+    pub(crate) is_body: bool,
+    /// `true` if the graph of the tape is replayed once, and its queue waits for the compilation of the kernels.
+    pub(crate) runs_once: bool,
     state: Mutex<TapeState>,
 }
 
@@ -152,7 +154,12 @@ pub(crate) fn unique() -> u64 {
 
 impl Tape {
     /// Starts a capture with one queue.
-    pub(crate) fn new(owner: &Owner, label: &str, at: &'static Location<'static>) -> Arc<Self> {
+    pub(crate) fn new(
+        owner: &Owner,
+        label: &str,
+        at: &'static Location<'static>,
+        runs_once: bool,
+    ) -> Arc<Self> {
         let contexts = vec![owner.clone()];
         let mut state = TapeState { open: true, contexts, ..TapeState::default() };
         state.add_queue((label, 0), at, SmallVec::new(), Vec::new());
@@ -160,7 +167,7 @@ impl Tape {
         let fault = CaptureFault::default();
         let writes = CapturedWrites::new(label, &fault);
         let state = Mutex::new(state);
-        Arc::new(Self { id, owner: owner.clone(), at, fault, writes, is_body: false, state })
+        Arc::new(Self { id, owner: owner.clone(), at, fault, writes, is_body: false, runs_once, state })
     }
 
     /// Ends the capture and returns its commands. Later calls on its queues return

@@ -16,6 +16,8 @@ use crate::error::{CommandKind, Error, ErrorDetail, Result};
 use crate::memory::read_slot::MessageSource;
 use crate::runtime::event::same_context;
 use crate::runtime::owner::Owner;
+use crate::scheduler::batch::Op;
+use crate::scheduler::engine::Engine;
 use crate::scheduler::ordering::Admission;
 use crate::scheduler::relay::{SignalledBy, Signaller};
 use crate::work::kernel_launch::{BoundArray, KernelInner, LatePipeline, Launch, check_aliases};
@@ -210,12 +212,31 @@ impl CommandQueue {
         }
         let engine = self.owner().engine();
         let verb = gather.launch.kernel().origin.verb;
-        let compiled = Signaller::new(engine, "compilation of a kernel", SignalledBy::OwnThread);
-        engine.enqueue_after(by, Work::Launch(gather.launch), compiled.state().clone())?;
-        late.after(Box::new(move |result| {
-            compiled.end(result.map_err(|error| verb.map_or(error.clone(), |verb| of_verb(error, verb))));
-        }));
+        let compiled = Compiled::new(engine);
+        engine.enqueue_after(by, Work::Launch(gather.launch), compiled.0.state().clone())?;
+        compiled.end_with(late, verb);
         Ok(())
+    }
+}
+
+/// Event of the end of a kernel's compilation, for which a queue waits.
+pub(crate) struct Compiled(Signaller);
+
+impl Compiled {
+    pub(crate) fn new(engine: &Arc<Engine>) -> Self {
+        Self(Signaller::new(engine, "compilation of a kernel", SignalledBy::OwnThread))
+    }
+
+    /// Returns the wait for the event as a command.
+    pub(crate) fn wait(&self) -> Op {
+        self.0.wait()
+    }
+
+    /// Ends the event with the result of the compilation of `late`. Its error names the verb of the kernel.
+    pub(crate) fn end_with(self, late: &LatePipeline, verb: Option<&'static str>) {
+        late.after(Box::new(move |result| {
+            self.0.end(result.map_err(|error| verb.map_or(error.clone(), |verb| of_verb(error, verb))));
+        }));
     }
 }
 
@@ -714,6 +735,8 @@ impl CommandQueue {
 mod tests {
     use super::*;
     use crate::api::context::Context;
+    use crate::api::graph::capture::Capture;
+    use crate::api::graph::control_flow::Bound;
     use crate::arrays::device_array::DeviceArray;
     use crate::record::cpu::cpu_recorder::SimulatorOptions;
     use crate::work::kernel_launch::Pipeline;
@@ -771,18 +794,18 @@ mod tests {
         assert_eq!(graph.nodes(), 2, "the clear of an element, and the launch");
     }
 
-    #[test]
-    fn q01_a_launch_waits_for_its_kernel_and_fails_with_it_alone() {
+    /// Checks that the command of `enqueue`, which stores 7 in an array with a kernel, waits for the kernel. If the kernel
+    /// does not compile, only the queue of the command fails.
+    fn waits_for_its_kernel(
+        enqueue: impl Fn(&CommandQueue, &DynKernel, &mut DeviceArray<u32>) -> Result<()>,
+    ) {
         for (threads, compiles) in [(true, true), (true, false), (false, true), (false, false)] {
             let ctx = Context::simulated(SimulatorOptions { threads, ..SimulatorOptions::default() });
             let held = ctx.queue("held");
             let other = ctx.queue("other");
             let (kernel, late) = late(&ctx, compiles);
             let mut x = held.zeros::<u32, 1>([1]).expect("nothing has failed");
-            let launch = |x: &mut DeviceArray<u32>| {
-                held.launch_dyn(&kernel, Grid::groups([1]), fencepost_kernels::args![x = x])
-            };
-            launch(&mut x).expect("it is enqueued");
+            enqueue(&held, &kernel, &mut x).expect("it is enqueued");
             held.flush().expect("it is enqueued");
             let read = other.read(&other.full([1], 5_u32).expect("other works")).wait();
             assert_eq!(read.expect("only the first queue waits"), [5]);
@@ -791,14 +814,43 @@ mod tests {
             let read = held.read(&x).wait();
             if compiles {
                 assert_eq!(read.expect("the kernel is there"), [7]);
-                launch(&mut x).expect("the kernel is there");
+                enqueue(&held, &kernel, &mut x).expect("the kernel is there");
             } else {
                 let error = read.expect_err("the kernel is refused");
                 assert!(matches!(error.detail(), ErrorDetail::Compile { .. }), "{error}");
                 held.take_error().expect("the queue has failed");
-                assert!(launch(&mut x).is_err(), "the kernel is never there");
+                assert!(enqueue(&held, &kernel, &mut x).is_err(), "the kernel is never there");
             }
             other.finish().wait().expect("it does not use the kernel");
+        }
+    }
+
+    #[test]
+    fn q01_a_launch_waits_for_its_kernel_and_fails_with_it_alone() {
+        waits_for_its_kernel(|queue, kernel, x| {
+            queue.launch_dyn(kernel, Grid::groups([1]), fencepost_kernels::args![x = x])
+        });
+    }
+
+    #[test]
+    fn q01_a_condition_waits_for_the_kernel_of_its_body_and_fails_with_it_alone() {
+        waits_for_its_kernel(|queue, kernel, x| {
+            let yes = queue.full([1], 1_u32)?;
+            queue
+                .if_(&yes, |body| body.launch_dyn(kernel, Grid::groups([1]), fencepost_kernels::args![x = x]))
+        });
+    }
+
+    #[test]
+    fn q01_a_loop_waits_for_the_kernel_of_its_body_and_fails_with_it_alone() {
+        for bound in [Bound::AtMost(3), Bound::Chunked(100)] {
+            waits_for_its_kernel(|queue, kernel, x| {
+                let count = queue.full([1], 2_u32)?;
+                let body = |body: &Capture| {
+                    body.launch_dyn(kernel, Grid::groups([1]), fencepost_kernels::args![x = x])
+                };
+                queue.repeat(&count, bound, body).map(drop)
+            });
         }
     }
 }

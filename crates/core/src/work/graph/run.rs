@@ -24,6 +24,8 @@ pub(crate) struct GraphRun {
     pub(crate) outputs: Vec<Arc<ReadSlot>>,
     /// Bytes of pinned arrays that this replay uploads, in the order of the plan's sources.
     pub(crate) uploads: Vec<Staged>,
+    /// Bytes of device memory that the pool gets back after the replay, because the graph has no other replay.
+    memory: u64,
     /// Times of the nodes, if a profiler was running when the replay was enqueued, or the graph has a timed marker.
     pub(crate) times: OnceLock<RunTimes>,
     /// Source line of the program's replay.
@@ -47,7 +49,17 @@ impl GraphRun {
         uploads: Vec<Staged>,
         at: &'static Location<'static>,
     ) -> Arc<Self> {
-        Arc::new(Self { plan, outputs, uploads, times: OnceLock::new(), at })
+        Arc::new(Self { plan, outputs, uploads, memory: 0, times: OnceLock::new(), at })
+    }
+
+    /// Returns the only replay of a graph with `memory` bytes of its own, without times and uploads.
+    pub(crate) fn only(
+        plan: Arc<GraphPlan>,
+        outputs: Vec<Arc<ReadSlot>>,
+        memory: u64,
+        at: &'static Location<'static>,
+    ) -> Arc<Self> {
+        Arc::new(Self { plan, outputs, uploads: Vec::new(), memory, times: OnceLock::new(), at })
     }
 
     /// Returns the bytes that the replay has copied from a source of its plan.
@@ -68,6 +80,13 @@ impl GraphStep {
     pub(crate) fn order(&self) -> &Arc<GraphOrder> {
         let at = self.segment.expect("bug: a whole graph is a step");
         &self.run.plan.segments[at as usize].order
+    }
+
+    /// Returns the bytes of device memory that the pool gets back after the part, which are not 0 only for the last part
+    /// of the only replay of a graph.
+    pub(crate) fn returned_bytes(&self) -> u64 {
+        let is_last = self.segment.is_some_and(|at| at as usize + 1 == self.run.plan.segments.len());
+        if is_last { self.run.memory } else { 0 }
     }
 
     /// Returns `true` if the graph was captured on several queues.

@@ -66,6 +66,7 @@ impl Tape {
         let owner: Owner = place.owner.clone();
         let fault: CaptureFault = outer.fault.clone();
         let writes = outer.writes.clone();
+        let runs_once = outer.runs_once;
         let outer_values = {
             let state = lock(&outer.state);
             let own = state.names.values.iter().map(|value| value.token);
@@ -74,7 +75,9 @@ impl Tape {
         let contexts = vec![owner.clone()];
         let mut state = TapeState { open: true, outer_values, contexts, ..TapeState::default() };
         state.add_queue((label, 0), at, SmallVec::new(), Vec::new());
-        Arc::new(Self { id: unique(), owner, at, fault, writes, is_body: true, state: Mutex::new(state) })
+        let id = unique();
+        let state = Mutex::new(state);
+        Arc::new(Self { id, owner, at, fault, writes, is_body: true, runs_once, state })
     }
 }
 
