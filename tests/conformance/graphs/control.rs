@@ -599,9 +599,8 @@ fn refused(subject: &Subject) {
     let wrong: Vec<Wrong<'_>> = vec![
         ("read_as", Box::new(|body| body.read_as("x", &x).map(|_| ()))),
         ("host", Box::new(|body| body.host(|| ()))),
-        ("a new array", Box::new(|body| body.zeros::<u32, 1>([N]).map(|_| ()))),
-        ("a new array", Box::new(|body| body.array(&[1_u32]).map(|_| ()))),
         ("read", Box::new(|body| body.read(&x).wait().map(|_| ()))),
+        ("get", Box::new(|body| body.get(&x, [0]).wait().map(|_| ()))),
         ("callback", Box::new(|body| body.callback(|| ()))),
         ("finish", Box::new(|body| body.finish().wait())),
         ("capture", Box::new(|body| body.capture(|_| Ok(())).map(|_| ()))),
@@ -620,8 +619,12 @@ fn refused(subject: &Subject) {
             Ok(())
         });
         let error = captured.unwrap_err();
-        let ErrorDetail::Captured { call, .. } = error.detail() else { panic!("{expected}: {error}") };
+        let ErrorDetail::Captured { call, remedy, .. } = error.detail() else {
+            panic!("{expected}: {error}")
+        };
         assert!(call == expected || expected.is_empty(), "{expected}: {error}");
+        // A body refuses `read_as` too.
+        assert!(!remedy.contains("read_as"), "{error}");
         let outside = queue.while_(&condition, Bound::AtMost(2), |body| wrong(body));
         assert!(matches!(outside.unwrap_err().detail(), ErrorDetail::Captured { .. }), "{expected}");
     }

@@ -2,7 +2,7 @@
 
 use crate::api::context::Context;
 use crate::api::queue::CommandQueue;
-use crate::api::queue::transfer::{READ_IN_CAPTURE, same_shape};
+use crate::api::queue::transfer::same_shape;
 use crate::arrays::device_array::DeviceArray;
 use crate::error::{CommandKind, Result};
 use crate::runtime::pending::{Pending, then};
@@ -77,7 +77,7 @@ where
         [Ix; D]: IntoDimension<Dim = Dim<[Ix; D]>>,
     {
         let shape = self.shape();
-        if let Err(refused) = queue.not_captured("read_ndarray", READ_IN_CAPTURE) {
+        if let Err(refused) = queue.not_captured("read_ndarray", queue.remedy_for_read()) {
             return Pending::ready(Err(refused));
         }
         then(queue.read(self), move |elements| {

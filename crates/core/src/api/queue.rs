@@ -207,6 +207,11 @@ impl CommandQueue {
         self.inner.captured.as_ref()
     }
 
+    /// Returns `true` for a queue in the body of a condition or a loop.
+    pub(crate) fn is_in_body(&self) -> bool {
+        self.captured_queue().is_some_and(|captured| captured.tape.is_body)
+    }
+
     /// Returns an error if the queue is captured. The error names `call` and its source line, and the capture fails
     /// with it too.
     #[track_caller]

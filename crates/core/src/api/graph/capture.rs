@@ -9,6 +9,7 @@ use crate::api::graph::Graph;
 use crate::api::graph::bindings::GraphOutput;
 use crate::api::graph::tape::{CapturedQueue, Tape, unique};
 use crate::api::queue::CommandQueue;
+use crate::api::queue::transfer::READ_IN_BODY;
 use crate::arrays::device_array::DeviceArray;
 use crate::error::{CommandKind, ErrorDetail, Result, panic_text};
 use crate::runtime::owner::Owner;
@@ -107,7 +108,6 @@ impl CommandQueue {
     #[track_caller]
     pub fn capture<T>(&self, f: impl FnOnce(&Capture) -> Result<T>) -> Result<(Graph, T)> {
         self.not_captured("capture", "capture the inner graph first, and replay it in this capture")?;
-        self.owner().engine().lock().check(self.slot()?)?;
         self.capture_graph(Location::caller(), false, f)
     }
 
@@ -119,6 +119,7 @@ impl CommandQueue {
         runs_once: bool,
         f: impl FnOnce(&Capture) -> Result<T>,
     ) -> Result<(Graph, T)> {
+        self.owner().engine().lock().check(self.slot()?)?;
         let tape = Tape::new(self.owner(), self.label(), at, runs_once);
         let ending = Ending(&tape);
         let capture = Capture { queue: CommandQueue::captured(self, &tape) };
@@ -216,7 +217,7 @@ impl Capture {
         let at = Location::caller();
         self.queue.check_own_array(&array.array)?;
         let captured = self.place();
-        captured.not_in_body("read_as", at, "read the array after the condition or the loop")?;
+        captured.not_in_body("read_as", at, READ_IN_BODY)?;
         let maker = self.queue.array_ops(CommandKind::Read)?;
         let full;
         let whole = if array.frame().is_full() {

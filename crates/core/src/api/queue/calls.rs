@@ -161,6 +161,8 @@ fn works(
 /// Remedy for a call in a capture.
 const CALL_IN_CAPTURE: &str =
     "a capture executes nothing: launch a kernel that writes to an array, and use `Capture::read_as`";
+/// Remedy for a call in a body.
+const CALL_IN_BODY: &str = "a body returns nothing to the host: launch a kernel that writes to an array, and read the array after the condition or the loop";
 
 impl CommandQueue {
     /// *Enqueues* and *flushes* a launch of a kernel that returns a value; the result is that value.
@@ -223,7 +225,7 @@ impl CommandQueue {
         args: impl KernelArgs<Family: SameKernel<F>>,
     ) -> Result<Pending<F::Value>> {
         const { assert!(F::NEXT.is_empty(), "`launch_all` launches several entry points, `call` does not") };
-        self.not_captured("call", CALL_IN_CAPTURE)?;
+        self.not_captured("call", if self.is_in_body() { CALL_IN_BODY } else { CALL_IN_CAPTURE })?;
         same_context(self.owner(), &kernel.owner, || format!("kernel `{}`", kernel.inner.name))?;
         let maker = self.array_ops(CommandKind::Launch(kernel.inner.id))?;
         let value = maker.memory::<F::Value, 1>([1].into())?;

@@ -253,8 +253,11 @@ impl ArrayOps<'_> {
 }
 
 /// Remedy for a read in a capture.
-pub(crate) const READ_IN_CAPTURE: &str =
+const READ_IN_CAPTURE: &str =
     "a capture executes nothing: use `Capture::read_as`, and read the output of the replay";
+/// Remedy for a read in a body.
+pub(crate) const READ_IN_BODY: &str =
+    "a body returns nothing to the host: read the array after the condition or the loop";
 
 impl Work {
     /// Returns `true` for a transfer of no bytes.
@@ -301,6 +304,11 @@ pub(crate) fn same_shape(object: &str, found: &[usize], expected: &[usize]) -> R
 }
 
 impl CommandQueue {
+    /// Returns the remedy for a read, if the queue is captured.
+    pub(crate) fn remedy_for_read(&self) -> &'static str {
+        if self.is_in_body() { READ_IN_BODY } else { READ_IN_CAPTURE }
+    }
+
     #[track_caller]
     pub(crate) fn array_ops(&self, what: CommandKind) -> Result<ArrayOps<'_>> {
         let (at, captured) = (Location::caller(), self.captured_queue());
@@ -467,7 +475,7 @@ impl CommandQueue {
         array: &ArrayRef,
         read: impl FnOnce(&ArrayOps<'_>) -> Result<Reading<T>>,
     ) -> Result<Reading<T>> {
-        self.not_captured(call, READ_IN_CAPTURE)?;
+        self.not_captured(call, self.remedy_for_read())?;
         let maker = self.array_ops(CommandKind::Read)?;
         self.check_own_array(array)?;
         let reading = read(&maker)?;
@@ -644,7 +652,7 @@ impl CommandQueue {
         array: &DeviceArray<T, D>,
         index: [usize; D],
     ) -> Pending<T> {
-        if let Err(refused) = self.not_captured("get", READ_IN_CAPTURE) {
+        if let Err(refused) = self.not_captured("get", self.remedy_for_read()) {
             return Pending::ready(Err(refused));
         }
         then(self.read_region(array, Region::index(index)), |elements: Vec<T>| Ok(elements[0]))
