@@ -61,7 +61,7 @@ const EXAMPLES: [Example; 21] = [
         wrong: &["--mouse=2,1", "--size=8x8", "--frames=0"],
     },
     Example {
-        args: &["--side", "48"],
+        args: &["--side", "160"],
         wrong: &["--side=7", "--side=x"],
         ..prints("15_conjugate_gradient", "both loops end after ")
     },

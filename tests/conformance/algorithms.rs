@@ -51,6 +51,8 @@ mod wide;
 use crate::common::full::large;
 use crate::common::{Case, Subject, case, dump, host_side};
 use fencepost::algorithms::{Candidates, Over};
+#[cfg(feature = "validation")]
+use fencepost::algorithms::{Forced, with_forced};
 use fencepost::prelude::*;
 use fencepost_oracles::{self as host, Nan};
 use std::fmt::Debug;
@@ -107,6 +109,19 @@ pub fn cases() -> Vec<Case> {
         on_cpu,
     ]
     .concat()
+}
+
+/// Runs a case. On the CPU recorder, which interprets the kernels of few elements, verbs divide few elements into several
+/// shares meanwhile, so that they take the scratch memory that they take for many elements elsewhere.
+#[cfg(feature = "validation")]
+pub fn with_shares(s: &Subject, run: impl FnOnce()) {
+    if s.is_cpu() { with_forced(Forced { card: false, small: true }, run) } else { run() }
+}
+
+/// Runs a case. Without the feature, nothing forces the verbs to divide few elements.
+#[cfg(not(feature = "validation"))]
+pub fn with_shares(_: &Subject, run: impl FnOnce()) {
+    run();
 }
 
 /// Makes a queue fail, and checks that a verb without results returns the error of the queue.

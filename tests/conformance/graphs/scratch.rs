@@ -1,5 +1,6 @@
 //! G11: verbs of the algorithms in the bodies of conditions and loops, and the scratch memory that the graph owns.
 
+use crate::algorithms::with_shares;
 use crate::common::full::full;
 use crate::common::partners::partners;
 use crate::common::{Calls, Case, Subject, assert_error, assert_says, case};
@@ -9,16 +10,23 @@ use fencepost::{Capture, Result};
 
 pub fn cases() -> Vec<Case> {
     vec![
-        case("g11_a_loop_with_verbs_equals_a_loop_of_the_host", loops),
-        case("g11_verbs_work_in_conditions_and_loops_outside_of_a_capture", outside),
-        case("g11_verbs_work_in_bodies_inside_of_bodies", nested),
-        case("g11_verbs_on_the_forks_of_a_body_do_not_share_scratch_memory", forks),
-        case("g11_replays_with_verbs_in_bodies_do_not_overlap", replays),
-        case("g11_no_other_array_gets_the_scratch_memory_of_a_body", other_arrays),
-        case("g11_the_iterations_and_replays_of_a_loop_share_scratch_memory", memory),
-        case("g11_a_loaded_graph_has_the_scratch_memory_of_its_bodies", loaded),
-        case("g11_an_edit_of_a_body_keeps_its_scratch_memory", edited),
-        case("g11_a_body_refuses_arrays_of_the_program_and_keeps_no_memory", refused),
+        case("g11_a_loop_with_verbs_equals_a_loop_of_the_host", |s| with_shares(s, || loops(s))),
+        case("g11_verbs_work_in_conditions_and_loops_outside_of_a_capture", |s| {
+            with_shares(s, || outside(s))
+        }),
+        case("g11_verbs_work_in_bodies_inside_of_bodies", |s| with_shares(s, || nested(s))),
+        case("g11_verbs_on_the_forks_of_a_body_do_not_share_scratch_memory", |s| with_shares(s, || forks(s))),
+        case("g11_replays_with_verbs_in_bodies_do_not_overlap", |s| with_shares(s, || replays(s))),
+        case("g11_no_other_array_gets_the_scratch_memory_of_a_body", |s| with_shares(s, || other_arrays(s))),
+        case("g11_the_iterations_and_replays_of_a_loop_share_scratch_memory", |s| {
+            with_shares(s, || memory(s))
+        }),
+        case("g11_bodies_that_replay_one_graph_share_its_scratch_memory", |s| with_shares(s, || shared(s))),
+        case("g11_equal_captures_in_used_memory_are_equal_graphs", |s| with_shares(s, || equal_captures(s))),
+        case("g11_a_loaded_graph_has_the_scratch_memory_of_its_bodies", |s| with_shares(s, || loaded(s))),
+        case("g11_an_edit_of_a_body_keeps_its_scratch_memory", |s| with_shares(s, || edited(s))),
+        case("g11_a_refused_body_keeps_no_memory", |s| with_shares(s, || refused(s))),
+        case("g11_an_error_about_scratch_memory_names_the_verb", |s| with_shares(s, || exhausted(s))),
     ]
 }
 
@@ -242,15 +250,15 @@ fn memory(subject: &Subject) {
     arrays.begin(&queue, 5);
     ctx.synchronize().wait().unwrap();
     let before = ctx.pool().stats().used;
-    // Two arrays more than those of the iteration are the table of the gates.
-    let mut made = Vec::new();
-    for bound in [Bound::AtMost(1), Bound::AtMost(40), Bound::Chunked(1000)] {
+    // The first capture gets new memory. The others get memory that arrays had before.
+    let mut scratch = Vec::new();
+    for bound in [Bound::AtMost(1), Bound::AtMost(40), Bound::Chunked(1000), Bound::AtMost(1)] {
         let left = arrays.left.clone();
         let tracker = ctx.pool().track();
         let (graph, _) = queue.graph_of(|c| c.while_(&left, bound, |body| arrays.iterate(body)));
-        let report = tracker.finish();
-        made.push(report.count);
-        assert!(report.live.is_empty(), "no array has the scratch memory: {report}");
+        let report = tracker.report();
+        let of_verbs = report.live.iter().filter(|array| array.label.starts_with("scratch memory of "));
+        scratch.push(of_verbs.map(|array| array.bytes).sum::<u64>());
         let kept = ctx.pool().stats().used;
         assert_eq!(kept - before, graph.statistics().owned_bytes, "{bound:?}");
         for _ in 0..3 {
@@ -260,8 +268,61 @@ fn memory(subject: &Subject) {
         has_returned(&ctx, kept);
         drop(graph);
         has_returned(&ctx, before);
+        let report = tracker.finish();
+        assert!(report.live.is_empty(), "the graph has returned its memory: {report}");
     }
-    assert!(made[0] > 2 && made.iter().all(|&count| count == made[0]), "{made:?}");
+    assert!(scratch[0] > 0 && scratch.iter().all(|&bytes| bytes == scratch[0]), "{scratch:?}");
+}
+
+fn shared(subject: &Subject) {
+    let (ctx, queue) = subject.with_queue("main");
+    let [mut arrays, mut eager] = several(&queue, subject);
+    let count = queue.full([1], 2_u32).unwrap();
+    let (child, ()) = queue.graph_of(|c| arrays.iterate(c));
+    let tracker = ctx.pool().track();
+    let (graph, ()) = queue.graph_of(|c| {
+        let body = |body: &Capture| body.replay(&child).map(drop);
+        c.repeat(&count, Bound::AtMost(2), body)?;
+        c.repeat(&count, Bound::Chunked(2), body).map(drop)
+    });
+    let report = tracker.finish();
+    assert!(report.live.iter().all(|array| &*array.label == "table of a graph"), "{report}");
+    for _ in 0..2 {
+        queue.replay(&graph).unwrap();
+    }
+    repeat(&queue, &mut eager, 2 * (2 + 2));
+    assert!(arrays.read(&queue) == eager.read(&queue));
+}
+
+fn equal_captures(subject: &Subject) {
+    let (ctx, queue) = subject.with_queue("main");
+    let n = elements(subject);
+    let before = ctx.pool().stats().used;
+    let captured = || {
+        let (graph, _) = queue.graph_of(|c| {
+            let mut arrays = Arrays::new(c, n, 3)?;
+            let left = arrays.left.clone();
+            c.while_(&left, Bound::AtMost(5), |body| arrays.iterate(body))?;
+            c.read_as("total", &arrays.total)
+        });
+        graph
+    };
+    let found = |graph: &Graph| (graph.statistics().owned_bytes, graph.to_text(), graph.to_bytes().unwrap());
+    let mut first = None;
+    for round in 0..3 {
+        // Only the first capture gets new memory.
+        let graph = captured();
+        let (owned, text, bytes) = first.get_or_insert_with(|| found(&graph));
+        let now = found(&graph);
+        assert_eq!((now.0, &now.1), (*owned, &*text), "round {round}");
+        assert!(now.2 == *bytes, "round {round}");
+        queue.replay(&graph).unwrap();
+        drop(graph);
+        has_returned(&ctx, before);
+    }
+    let elsewhere = queue.graph_of(|c| c.read_as("own", &c.full([n], 7_u32)?)).0.to_bytes().unwrap();
+    let same = queue.graph_of(|c| c.read_as("own", &c.full([n], 7_u32)?)).0.to_bytes().unwrap();
+    assert!(elsewhere == same, "a file has no source lines");
 }
 
 fn loaded(subject: &Subject) {
@@ -280,9 +341,9 @@ fn loaded(subject: &Subject) {
     repeat(&queue, &mut eager, 3);
     let right = eager.read(&queue);
     let bytes = graph.to_bytes().unwrap();
-    // The first partner is at the subject's own place. Taken over all places, the next places are all places.
-    let (first, last) = if full() { (0, usize::MAX) } else { (1, 1) };
-    for (name, partner) in partners(subject, Policy::Ordered).into_iter().skip(first).take(last) {
+    // The last partner has no threads, and interprets the kernels of many elements.
+    let most = if full() { usize::MAX } else { 2 };
+    for (name, partner) in partners(subject, Policy::Ordered).into_iter().take(most) {
         let loaded = Graph::from_bytes(&partner, &bytes).unwrap_or_else(|error| panic!("{name}: {error}"));
         let queue = partner.queue("loaded");
         for _ in 0..2 {
@@ -334,9 +395,21 @@ fn refused(subject: &Subject) {
     ctx.synchronize().wait().unwrap();
     let before = ctx.pool().stats().used;
     type Wrong = fn(&Capture, &mut Arrays) -> Result<()>;
-    let wrong: [(&str, Wrong); 3] = [
-        ("make the array before the condition or the loop", |body, _| body.empty::<u32, 1>([4]).map(drop)),
-        ("make the array before the condition or the loop", |body, _| body.array(&[1_u32]).map(drop)),
+    let wrong: [(&str, Wrong); 6] = [
+        ("read the array after the condition or the loop", |body, arrays| {
+            body.read(&arrays.x).wait().map(drop)
+        }),
+        ("read the array after the condition or the loop", |body, arrays| {
+            body.get(&arrays.x, [0]).wait().map(drop)
+        }),
+        ("read the array after the condition or the loop", |body, arrays| {
+            body.read_as("x", &arrays.x).map(drop)
+        }),
+        ("copy before or after the condition or the loop", |body, arrays| {
+            let mut host: HostArray<u32, Download> = body.context().pinned([arrays.x.len()])?;
+            body.download(&arrays.x, &mut host)
+        }),
+        ("access the array after a replay", |_, arrays| arrays.x.map_read().wait().map(drop)),
         ("read that array after the replay", |body, arrays| {
             body.value_of(|out| body.sum(&arrays.x, out)).wait().map(drop)
         }),
@@ -361,4 +434,28 @@ fn refused(subject: &Subject) {
     queue.if_(&flag, |body| arrays.iterate(body)).unwrap();
     repeat(&queue, &mut eager, 1);
     assert!(arrays.read(&queue) == eager.read(&queue));
+}
+
+fn exhausted(subject: &Subject) {
+    let (ctx, queue) = subject.with_queue("main");
+    let [mut arrays] = several(&queue, subject);
+    let flag = queue.full([1], 1_u32).unwrap();
+    ctx.synchronize().wait().unwrap();
+    ctx.pool().trim();
+    ctx.pool().set_limit(Some(ctx.pool().stats().used));
+    let x = arrays.x.clone();
+    for in_body in [true, false] {
+        let sorted = &mut arrays.sorted;
+        let refused = match in_body {
+            true => queue.if_(&flag, |body| body.sort(&x, sorted, Sort::ascending())),
+            false => queue.sort(&x, sorted, Sort::ascending()),
+        };
+        let error = assert_says(refused, "array `scratch memory of sort, line ");
+        assert!(matches!(error.detail(), ErrorDetail::OutOfMemory { .. }), "{error}");
+    }
+    ctx.pool().set_limit(None);
+    queue.if_(&flag, |body| body.sort(&x, &mut arrays.sorted, Sort::ascending())).unwrap();
+    let mut expected = numbers(x.len());
+    expected.sort_unstable();
+    assert!(queue.read(&arrays.sorted).wait().unwrap() == expected);
 }
