@@ -98,6 +98,11 @@ impl Place {
         matches!(&self.device, Device::Adapter(_, info) if info.backend == "GL")
     }
 
+    /// Returns `true` if contexts that the library opens there have pinned memory.
+    pub fn has_pinned_memory(&self) -> bool {
+        self.is_cpu() || self.is_native() || self.is_vulkan()
+    }
+
     /// Returns `true` if submissions return before their work is done. Two software drivers do not.
     pub fn is_asynchronous(&self) -> bool {
         match &self.device {

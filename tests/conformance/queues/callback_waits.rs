@@ -12,8 +12,8 @@ use std::time::Duration;
 
 pub fn cases() -> Vec<Case> {
     vec![
-        case("q11_every_wait_in_a_callback_ends", |s| every_wait(&[s.ctx(), s.ctx()])),
-        case("q11_every_wait_in_a_callback_ends_without_threads", |s| {
+        case("q11_every_wait_in_a_callback_ends_and_loses_no_result", |s| every_wait(&[s.ctx(), s.ctx()])),
+        case("q11_every_wait_in_a_callback_ends_and_loses_no_result_without_threads", |s| {
             every_wait(&[s.without_threads(), s.without_threads()]);
         }),
         case("q11_every_wait_in_a_callback_ends_beside_a_context_without_threads", |s| {
@@ -169,8 +169,15 @@ fn every_wait(contexts: &[Context; 2]) {
     for &(what, asks, wait) in WAITS {
         for place in Where::ALL {
             for way in [Way::Blocks, Way::HasALimit, Way::Awaits] {
-                let result = in_callback(contexts, place, move |mut target| wait(&mut target, way));
+                let (keep, kept) = channel();
+                let result = in_callback(contexts, place, move |mut target| {
+                    let result = wait(&mut target, way);
+                    keep.send(target.down).unwrap();
+                    result
+                });
                 let name = format!("{what}, {place:?}, {way:?}");
+                let down = kept.recv().unwrap();
+                assert_eq!(*down.host().unwrap(), [7; N], "{name}: the download is there afterwards");
                 let refused =
                     |error: &fencepost::Error| matches!(error.detail(), ErrorDetail::WouldDeadlock { .. });
                 match result {

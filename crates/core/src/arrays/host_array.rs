@@ -2,7 +2,7 @@
 
 use crate::arrays::device_array::ArrayRef;
 use crate::arrays::host_elements::HostElements;
-use crate::arrays::read::ReplayedDownload;
+use crate::arrays::plain_memory::{Plain, PlainMemory, SharedElements, finish_download};
 use crate::arrays::storage::Storage;
 use crate::error::{CommandKind, Error, ErrorDetail, Result};
 use crate::memory::block::Heap;
@@ -11,19 +11,17 @@ use crate::memory::region::{ArrayShape, PaddedShape, Shape, elements};
 use crate::runtime::captured::check_host_access;
 use crate::runtime::event::same_context;
 use crate::runtime::owner::Owner;
-use crate::runtime::pending::Pending;
 use crate::scheduler::ordering::Admission;
 use crate::scheduler::wakers::Deadline;
 use fencepost_kernels::Element;
-use fencepost_sync::prim::{Condvar, Mutex, lock, sleep_for};
-use fencepost_sync::{Slot, Stamp};
+use fencepost_sync::Slot;
+use fencepost_sync::prim::{Mutex, lock};
 use std::borrow::Cow;
 use std::fmt;
 use std::marker::PhantomData;
 use std::ops::{Deref, DerefMut};
 use std::panic::Location;
 use std::sync::Arc;
-use std::thread::ThreadId;
 
 /// Direction of memory that the host writes and uploads read.
 #[derive(Clone, Copy, Debug)]
@@ -55,8 +53,8 @@ mod sealed {
 /// Pinned host memory: the device copies from it or to it while the program goes on.
 ///
 /// The host accesses the elements through guards. Each access waits for the last use of the array by the device; the
-/// `try_` methods return [`ErrorDetail::Busy`] instead. On devices without pinned memory (GL, browsers), the array is
-/// ordinary memory. The call that enqueues an upload then copies it; for an upload in a graph, this call is
+/// `try_` methods return [`ErrorDetail::Busy`] instead. On devices without pinned memory (GL, adopted devices, browsers),
+/// the array is ordinary memory. The call that enqueues an upload then copies it; for an upload in a graph, this call is
 /// [`replay`](crate::CommandQueue::replay).
 ///
 /// # Example
@@ -87,27 +85,6 @@ pub(crate) enum HostMemory<T> {
     Plain(Owner, Arc<PlainMemory<T>>),
 }
 
-/// Ordinary memory that replays of graphs can download to.
-pub(crate) type PlainMemory<T> = Mutex<Plain<T>>;
-
-/// Elements of a pinned array in ordinary memory. Graphs share them with the array.
-pub(crate) type SharedElements<T> = Arc<Mutex<Arc<Vec<T>>>>;
-
-/// Ordinary memory, for devices without pinned memory.
-pub(crate) struct Plain<T> {
-    pub(crate) data: SharedElements<T>,
-    /// Last download to the array, until its elements are in `data`.
-    coming: Option<Pending<Vec<T>>>,
-    /// Stamp of the last download. Earlier downloads that are reported later are ignored.
-    last: Stamp,
-    /// Thread that waits for `coming`, which it has taken out meanwhile.
-    awaited_by: Option<ThreadId>,
-    /// Notified when that thread's wait has ended.
-    arrived: Arc<Condvar>,
-    /// Last download by a replay. Graphs share it with the array.
-    pub(crate) replayed: Arc<ReplayedDownload>,
-}
-
 impl<T: Element, Dir: Direction, const D: usize> HostArray<T, Dir, D> {
     #[track_caller]
     pub(crate) fn new(owner: &Owner, shape: Shape<D>) -> Result<Self> {
@@ -122,16 +99,7 @@ impl<T: Element, Dir: Direction, const D: usize> HostArray<T, Dir, D> {
             let heap = if <Dir as sealed::Direction>::UPLOADS { Heap::Upload } else { Heap::Download };
             HostMemory::Pinned(pin::<T>(owner, heap, len, &label)?)
         } else {
-            let data = Arc::new(Mutex::new(Arc::new(ordinary(owner, len, &object)?)));
-            let plain = Plain {
-                data,
-                coming: None,
-                last: Stamp::default(),
-                awaited_by: None,
-                arrived: Arc::new(Condvar::new()),
-                replayed: Arc::default(),
-            };
-            HostMemory::Plain(owner.clone(), Arc::new(Mutex::new(plain)))
+            HostMemory::Plain(owner.clone(), Arc::new(Mutex::new(Plain::new(owner, len, &label)?)))
         };
         Ok(Self { place, label, shape: ArrayShape::new(shape, padded), direction: PhantomData })
     }
@@ -168,13 +136,15 @@ impl<T: Element, Dir: Direction, const D: usize> HostArray<T, Dir, D> {
     /// Waits for the device's last write to the elements, and returns a guard that gives read access to them, including
     /// the padding. Several guards may be open at once, and stay open during later calls.
     ///
-    /// A replay of a graph that writes the array waits until its guards are dropped. A guard stays on its thread, so a
-    /// wait of that thread for such a replay can never end, and is an error. The program should not await such a replay
-    /// while it holds the guard. A guard that the program leaks ends with the next download to the array, with the next
-    /// [`host_mut`](Self::host_mut), or with the drop of the array.
+    /// A replay of a graph that downloads to the array waits until its guards are dropped. A guard stays on its thread, so
+    /// a wait of that thread for such a replay can never end, and is an error. The program should not await or poll such
+    /// a replay while it holds the guard. A guard that the program leaks ends with the next download to the array, with
+    /// the next [`host_mut`](Self::host_mut), or with the drop of the array.
     ///
     /// # Errors
-    /// The error of a download to the array; [`ErrorDetail::DeviceLost`].
+    /// The error of a download to the array; [`ErrorDetail::DeviceLost`]. A refused wait, for example
+    /// [`ErrorDetail::WouldDeadlock`] in a host callback, loses nothing: a later call returns the elements. A browser
+    /// cannot wait: there, the error is [`ErrorDetail::Busy`] if the download has not arrived.
     ///
     /// # Example
     /// ```
@@ -220,13 +190,15 @@ impl<T: Element, Dir: Direction, const D: usize> HostArray<T, Dir, D> {
     }
 
     /// Waits for the device's last use of the elements, and returns a guard that gives write access to them, including
-    /// the padding. A replay of a graph that uses the array waits until the guard is dropped.
+    /// the padding. Until the guard is dropped, [`replay`](crate::CommandQueue::replay) of a graph that uploads the array
+    /// returns [`ErrorDetail::OpenGuard`].
     ///
-    /// A guard that the program leaks ends with the next use of the array; the elements may then be the old or the new
-    /// ones. [`host`](Self::host) describes the other effects of a guard.
+    /// A guard that the program leaks ends with the next use of the array; the elements are then the old ones, the new
+    /// ones or zeros. [`host`](Self::host) describes the other effects of a guard.
     ///
     /// # Errors
-    /// The errors of [`host`](Self::host).
+    /// The errors of [`host`](Self::host); [`ErrorDetail::OutOfMemory`] if the array is ordinary memory and a leaked
+    /// guard still has its elements.
     ///
     /// # Example
     /// ```
@@ -278,9 +250,14 @@ impl<T: Element, Dir: Direction, const D: usize> HostArray<T, Dir, D> {
             }
             HostMemory::Plain(_, plain) => {
                 check_host_access(plain.into(), call, at)?;
+                self.owner().engine().check_device()?;
                 let memory = finish_download(plain, deadline, &self.label)?;
-                let elements = lock(&memory).clone();
-                Ok(GuardedElements::Plain(elements, want.writes().then_some(memory)))
+                if want.writes() {
+                    let elements = lock(&memory).lend(&self.label, at)?;
+                    return Ok(GuardedElements::Lent(elements, memory));
+                }
+                let elements = lock(&memory).share(&self.label)?;
+                Ok(GuardedElements::Shared(elements))
             }
         }
     }
@@ -288,8 +265,12 @@ impl<T: Element, Dir: Direction, const D: usize> HostArray<T, Dir, D> {
     /// Ends the guards of the array that the program has leaked, so that they hold back no command. `exclusive` means
     /// that the caller borrows the array mutably.
     pub(crate) fn end_leaked_guards(&self, exclusive: bool) {
-        if let HostMemory::Pinned(array) = &self.place {
-            array.storage.owner.engine().end_leaked_guards(array.storage.block(), exclusive);
+        let engine = self.owner().engine();
+        match &self.place {
+            HostMemory::Pinned(array) => engine.end_leaked_guards(array.storage.block(), exclusive),
+            // In a child of fork(2), a thread of the parent may hold the locks.
+            HostMemory::Plain(..) if engine.is_in_child() => {}
+            HostMemory::Plain(_, plain) => lock(&lock(plain).data).end_leaked_guard(),
         }
     }
 
@@ -348,32 +329,35 @@ type OnItsThread = PhantomData<std::sync::MutexGuard<'static, ()>>;
 enum GuardedElements<'a, T: Element> {
     /// Memory that the device accesses too.
     Pinned(HostElements<'a, T>),
-    /// Elements of ordinary memory. With write access, also their place, to which they return.
-    Plain(Arc<Vec<T>>, Option<SharedElements<T>>),
+    /// Elements of ordinary memory, with read access.
+    Shared(Arc<Vec<T>>),
+    /// Elements of ordinary memory, with write access, and their place, to which they return.
+    Lent(Vec<T>, SharedElements<T>),
 }
 
 impl<T: Element> GuardedElements<'_, T> {
     fn as_slice(&self) -> &[T] {
         match self {
             Self::Pinned(elements) => elements.as_slice(),
-            Self::Plain(elements, _) => elements,
+            Self::Shared(elements) => elements,
+            Self::Lent(elements, _) => elements,
         }
     }
 
-    /// Returns the elements for changes. In ordinary memory, the first call copies them: no lock is held while the
-    /// program changes them, and meanwhile replays of graphs may upload the old elements.
+    /// Returns the elements for changes. The guard has write access.
     fn as_mut_slice(&mut self) -> &mut [T] {
         match self {
             Self::Pinned(elements) => elements.as_mut_slice(),
-            Self::Plain(elements, _) => Arc::make_mut(elements).as_mut_slice(),
+            Self::Shared(_) => unreachable!("bug: the host has no write access"),
+            Self::Lent(elements, _) => elements,
         }
     }
 }
 
 impl<T: Element> Drop for GuardedElements<'_, T> {
     fn drop(&mut self) {
-        if let Self::Plain(elements, Some(memory)) = self {
-            *lock(memory) = std::mem::take(elements);
+        if let Self::Lent(elements, memory) = self {
+            lock(memory).store(std::mem::take(elements));
         }
     }
 }
@@ -424,98 +408,9 @@ impl<T: Element> fmt::Debug for HostWrite<'_, T> {
     }
 }
 
-impl<T: Element> Plain<T> {
-    /// Records that a download to this memory has been enqueued at `at`.
-    pub(crate) fn expect(&mut self, at: Stamp, coming: Pending<Vec<T>>) {
-        if at >= self.last {
-            self.last = at;
-            self.coming = Some(coming);
-        }
-    }
-
-    /// Takes the pending download to this memory, if there is one.
-    fn take_coming(&mut self) -> Option<Pending<Vec<T>>> {
-        if let Some(place) = self.replayed.take() {
-            let len = lock(&self.data).len();
-            self.expect(place.point.stamp, place.read(len, ()));
-        }
-        self.coming.take()
-    }
-}
-
-/// Waits for the pending download to the memory, if any, stores its elements, and returns the memory's elements. No
-/// lock is held during the wait, which may run user code. `label` names the array in an error.
-fn finish_download<T: Element>(
-    memory: &PlainMemory<T>,
-    deadline: Deadline,
-    label: &str,
-) -> Result<SharedElements<T>> {
-    let here = std::thread::current().id();
-    let mut plain = lock(memory);
-    while let Some(thread) = plain.awaited_by {
-        // User code that runs during this thread's wait comes here if it also uses the array.
-        if thread == here || deadline.has_passed() {
-            return Err(busy_error(label));
-        }
-        let arrived = plain.arrived.clone();
-        plain = sleep_for(&arrived, plain, deadline.slice());
-    }
-    let Some(coming) = plain.take_coming() else { return Ok(plain.data.clone()) };
-    plain.awaited_by = Some(here);
-    drop(plain);
-    let mut wait = DownloadWait { memory, coming: Some(coming) };
-    let data = wait.coming.as_mut().map(|coming| coming.wait_timeout(deadline.left()));
-    match data.transpose() {
-        Ok(None | Some(None)) => return Err(busy_error(label)), // dropping `wait` puts the download back
-        Ok(Some(Some(data))) => {
-            wait.coming = None;
-            *lock(&lock(memory).data) = Arc::new(data);
-        }
-        Err(error) => {
-            wait.coming = None;
-            return Err(error);
-        }
-    }
-    drop(wait);
-    Ok(lock(memory).data.clone())
-}
-
-/// A thread's wait for a download. Its drop ends the wait, even after a panic.
-struct DownloadWait<'a, T> {
-    memory: &'a PlainMemory<T>,
-    coming: Option<Pending<Vec<T>>>,
-}
-
-impl<T> Drop for DownloadWait<'_, T> {
-    fn drop(&mut self) {
-        let mut plain = lock(self.memory);
-        plain.awaited_by = None;
-        if plain.coming.is_none() {
-            plain.coming = self.coming.take();
-        }
-        plain.arrived.notify_all();
-    }
-}
-
-fn busy_error(label: &str) -> Error {
+/// Returns the error of an access that would have to wait for the device.
+pub(crate) fn busy_error(label: &str) -> Error {
     ErrorDetail::Busy { array: label.into() }.into()
-}
-
-/// Allocates zeroed ordinary memory, within the limits of pinned memory.
-fn ordinary<T: Element>(owner: &Owner, len: usize, object: &str) -> Result<Vec<T>> {
-    let bytes = len as u64 * T::DTYPE.size() as u64;
-    let limit = owner.device().caps().max_block;
-    if bytes > limit {
-        return Err(ErrorDetail::TooLarge { object: object.into(), bytes, limit }.into());
-    }
-    let mut data = Vec::new();
-    data.try_reserve_exact(len).map_err(|_| ErrorDetail::OutOfMemory {
-        object: object.into(),
-        bytes,
-        limit: None,
-    })?;
-    data.resize(len, T::zeroed());
-    Ok(data)
 }
 
 #[track_caller]

@@ -5,6 +5,7 @@ pub(crate) mod host_array;
 pub(crate) mod host_elements;
 pub(crate) mod map;
 pub(crate) mod over;
+pub(crate) mod plain_memory;
 pub(crate) mod read;
 pub(crate) mod storage;
 pub(crate) mod upload_source;

@@ -104,15 +104,17 @@ impl<T: Element> Reading<T> {
     }
 
     /// Copies the elements to `out` as [`fetch_into`](Self::fetch_into) does. Returns `Fetched::After` if a batch must
-    /// complete first.
+    /// complete first. Then, and after an error, `out` has the bytes copied so far, so the call can be repeated.
     fn fetch(&mut self) -> Result<Fetched<T>> {
         let mut out = std::mem::take(&mut self.out);
         out.resize(self.len, T::zeroed());
-        if let Some(seq) = self.fetch_into(&mut out)? {
-            self.out = out;
-            return Ok(Fetched::After(seq));
-        }
-        Ok(Fetched::Here(out))
+        let unfinished = match self.fetch_into(&mut out) {
+            Ok(None) => return Ok(Fetched::Here(out)),
+            Ok(Some(seq)) => Ok(Fetched::After(seq)),
+            Err(error) => Err(error),
+        };
+        self.out = out;
+        unfinished
     }
 }
 
@@ -210,9 +212,18 @@ struct OutputRead<T, R> {
 impl OutputPlace {
     /// Returns the elements once the replay is complete. The result keeps `replay`, a handle of the replay, alive.
     pub(crate) fn read<T: Element>(self, len: usize, replay: impl MaybeSend + 'static) -> Pending<Vec<T>> {
+        late(self.steps::<T>(len, replay))
+    }
+
+    /// Returns the steps that produce the result of [`read`](Self::read).
+    pub(crate) fn steps<T: Element>(
+        self,
+        len: usize,
+        replay: impl MaybeSend + 'static,
+    ) -> impl LateSteps<Vec<T>> + 'static {
         let registration = WakerRegistration::default();
         let element = std::marker::PhantomData;
-        late(OutputRead { registration, place: self, _replay: replay, len, element })
+        OutputRead::<T, _> { registration, place: self, _replay: replay, len, element }
     }
 }
 

@@ -1,7 +1,8 @@
 //! The sources of uploads.
 
 use crate::arrays::device_array::ArrayRef;
-use crate::arrays::host_array::{HostArray, HostMemory, SharedElements, Upload};
+use crate::arrays::host_array::{HostArray, HostMemory, Upload};
+use crate::arrays::plain_memory::SharedElements;
 use crate::error::Result;
 use crate::memory::region::{ArrayShape, PaddedShape, count};
 use crate::runtime::owner::Owner;
@@ -143,9 +144,9 @@ impl<T: Element, const D: usize> HostArray<T, Upload, D> {
             }
             HostMemory::Plain(_, memory) => {
                 let memory = &lock(memory).data.clone();
-                let data = lock(memory).clone();
-                let elements = &data[range.clone()];
                 let label = self.shared_label();
+                let data = lock(memory).share(label)?;
+                let elements = &data[range.clone()];
                 let bytes = SourceBytes::Plain(PlainBytes { elements, memory, range, label });
                 f(HostRef { owner, frame, bytes })
             }

@@ -321,9 +321,17 @@ pub enum ErrorDetail {
     /// The array is mapped. Until the map's guard is dropped, no command and no other map can use the array.
     #[error("array `{array}` is mapped; drop its guard before it is used again")]
     Mapped { array: String },
-    /// The device may still use the pinned array. The `try_` methods return this error.
+    /// The device may still use the pinned array. The `try_` methods return this error, and in a browser `host` and
+    /// `host_mut` too.
     #[error("pinned array `{array}` is in use by the device: `host` and `host_mut` wait for the device")]
     Busy { array: String },
+    /// A replay uploads a pinned array while the program has a guard with write access to it. `opened` is the source line
+    /// that opened the guard.
+    #[error(
+        "the graph uploads pinned array `{array}`, and the guard opened at {opened} may still change it; drop the guard before \
+         the replay"
+    )]
+    OpenGuard { array: String, opened: &'static Location<'static> },
     /// The array, kernel, event or pinned array was made by another context. If it is an argument of a kernel or a
     /// verb, `subject` names the latter, and `arg` the argument. Otherwise both are empty.
     #[error(
@@ -653,6 +661,7 @@ impl ErrorDetail {
             Self::Pending(fencepost_sync::Error::WouldBlock)
             | Self::Mapped { .. }
             | Self::Busy { .. }
+            | Self::OpenGuard { .. }
             | Self::PrintOverdue { .. }
             | Self::Backlog { .. } => ErrorKind::WouldBlock,
             Self::WouldDeadlock { .. }

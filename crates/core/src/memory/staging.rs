@@ -189,7 +189,10 @@ pub(crate) trait ReplaySource: Send + Sync {
     fn size(&self) -> u64;
 
     /// Copies the current bytes to the start of `to`, which has at least that size.
-    fn copy_to(&self, to: &mut [u8]);
+    ///
+    /// # Errors
+    /// `OpenGuard` while the program may change the bytes.
+    fn copy_to(&self, to: &mut [u8]) -> Result<()>;
 }
 
 /// The bytes of a captured upload.

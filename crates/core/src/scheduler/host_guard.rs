@@ -402,17 +402,26 @@ struct HeldGuard {
 }
 
 impl ContextMemory {
-    /// Fails if `work` uses a mapped array.
+    /// Fails if `work` uses a mapped array, or uploads a pinned array to which the program has write access.
     #[inline]
     pub(crate) fn check_maps(&self, work: &Work) -> Result<()> {
-        if self.host_uses == 0 { Ok(()) } else { Self::check_mapped(work) }
+        if self.host_uses == 0 { Ok(()) } else { self.check_accessed(work) }
     }
 
-    fn check_mapped(work: &Work) -> Result<()> {
+    fn check_accessed(&self, work: &Work) -> Result<()> {
         for touch in work.touches() {
             let order = touch.block.order();
             if order.host == HostUse::Mapped {
                 return Err(ErrorDetail::Mapped { array: order.label.to_string() }.into());
+            }
+            drop(order);
+            // A guard with write access borrows its array mutably, so only a replay can read the array meanwhile.
+            let writes = |guard: &&HeldGuard| guard.block == touch.block.id && guard.want.writes();
+            if !touch.write
+                && let Some(guard) = self.held.iter().find(writes)
+            {
+                let array = guard.array.to_string();
+                return Err(ErrorDetail::OpenGuard { array, opened: guard.opened }.into());
             }
         }
         Ok(())

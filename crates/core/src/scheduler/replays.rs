@@ -111,10 +111,13 @@ impl Engine {
     /// Copies the pinned arrays that a replay of the plan uploads to staging memory, on a device without pinned memory.
     ///
     /// # Errors
-    /// Returns the error of an allocation.
+    /// Returns `OpenGuard`, or the error of an allocation.
     pub(crate) fn stage_uploads(&self, plan: &GraphPlan) -> Result<Vec<Staged>> {
         let stage = |source: &Arc<dyn ReplaySource>| {
-            self.stage(source.size(), &mut |staging: &mut [u8]| source.copy_to(staging))
+            let mut copied = Ok(());
+            let staged =
+                self.stage(source.size(), &mut |staging: &mut [u8]| copied = source.copy_to(staging))?;
+            copied.map(|()| staged)
         };
         plan.sources.iter().map(stage).collect()
     }

@@ -10,7 +10,7 @@ use crate::api::graph::tape::{CapturedQueue, unique};
 use crate::api::graph::{Graph, GraphInner, spanning};
 use crate::api::queue::CommandQueue;
 use crate::api::queue::launch::Compiled;
-use crate::arrays::host_array::{PlainMemory, SharedElements};
+use crate::arrays::plain_memory::{PlainMemory, SharedElements};
 use crate::arrays::read::OutputPlace;
 use crate::error::{CommandKind, Error, ErrorDetail, Result};
 use crate::memory::read_slot::ReadSlot;
@@ -105,8 +105,9 @@ impl CommandQueue {
     ///
     /// # Errors
     /// Returns [`ErrorDetail::ForeignContext`](crate::ErrorDetail::ForeignContext), [`ErrorDetail::Mapped`](crate::ErrorDetail::Mapped),
-    /// [`ErrorDetail::Hazard`](crate::ErrorDetail::Hazard) under `Checked`; [`ErrorDetail::Aliased`](crate::ErrorDetail::Aliased) for bindings that
-    /// make two arguments of a launch overlap; the queue's own error.
+    /// [`ErrorDetail::Hazard`](crate::ErrorDetail::Hazard) under `Checked`; [`ErrorDetail::OpenGuard`](crate::ErrorDetail::OpenGuard) if the
+    /// graph uploads a pinned array to which the program has write access; [`ErrorDetail::Aliased`](crate::ErrorDetail::Aliased) for
+    /// bindings that make two arguments of a launch overlap; the queue's own error.
     ///
     /// # Example
     /// ```
@@ -454,10 +455,11 @@ impl<T: Element> ReplaySource for PlainSource<T> {
         self.size
     }
 
-    fn copy_to(&self, to: &mut [u8]) {
-        let elements = lock(&self.elements).clone();
+    fn copy_to(&self, to: &mut [u8]) -> Result<()> {
+        let elements = lock(&self.elements).share_with_replay(&self.label)?;
         let bytes = (self.bytes)(&elements);
         to[..bytes.len()].copy_from_slice(&bytes);
+        Ok(())
     }
 }
 

@@ -8,7 +8,8 @@ use crate::api::graph::tape::CapturedQueue;
 use crate::api::queue::CommandQueue;
 use crate::api::queue::region_transfer::{ArrayPart, packed};
 use crate::arrays::device_array::{ArrayRef, DeviceArray};
-use crate::arrays::host_array::{Download, HostArray, HostMemory, PlainMemory};
+use crate::arrays::host_array::{Download, HostArray, HostMemory};
+use crate::arrays::plain_memory::{ComingDownload, PlainMemory};
 use crate::arrays::read::Reading;
 use crate::arrays::upload_source::{HostRef, PlainBytes, SOURCE, Source, SourceBytes, SourceRef};
 use crate::error::{CommandKind, ErrorDetail, Result};
@@ -21,7 +22,7 @@ use crate::multi::context_copy;
 use crate::runtime::captured::check_host_access;
 use crate::runtime::event::same_context;
 use crate::runtime::owner::Owner;
-use crate::runtime::pending::{Pending, WakerRegistration, late, late_or_error, then};
+use crate::runtime::pending::{Pending, WakerRegistration, late_or_error, then};
 use crate::scheduler::host_guard::HostGuard;
 use crate::scheduler::ordering::Admission;
 use crate::scheduler::wait::Caller;
@@ -572,7 +573,7 @@ impl ArrayOps<'_> {
             None => {
                 let reading = self.read_words(src, len)?;
                 let stamp = reading.point.stamp;
-                lock(memory).expect(stamp, late(reading));
+                lock(memory).expect(stamp, ComingDownload::of_read(reading));
                 Ok(())
             }
         }
