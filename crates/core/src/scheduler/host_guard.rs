@@ -515,32 +515,40 @@ impl Drop for HostGuard {
 }
 
 impl State {
-    /// Checks that this thread holds no guard that holds back the commands up to `point`. Reports a guard of another
-    /// thread that has held them back for long.
+    /// Checks that this thread holds no guard that holds back the commands up to `point`.
     ///
     /// # Errors
     /// `WaitInGuard`.
-    pub(crate) fn check_guards(&mut self, point: Point) -> Result<()> {
+    pub(crate) fn check_guards(&self, point: Point) -> Result<()> {
         let Some(HoldReason::Host(block)) = self.queue(point.slot).hold else { return Ok(()) };
         if self.reached(point) != PointProgress::Unplanned {
             return Ok(());
         }
-        let queue = self.queues.name_of(point);
         let here = this_thread();
-        for guard in self.memory.held.iter_mut().filter(|guard| guard.block == block) {
-            let opened = guard.opened;
-            if guard.thread == here {
-                let queue = queue.to_string();
+        match self.memory.held.iter().find(|guard| guard.block == block && guard.thread == here) {
+            None => Ok(()),
+            Some(guard) => {
+                let queue = self.queues.name_of(point).to_string();
                 let array = guard.array.to_string();
-                return Err(ErrorDetail::WaitInGuard { queue, array, opened }.into());
+                Err(ErrorDetail::WaitInGuard { queue, array, opened: guard.opened }.into())
             }
-            if !guard.reported && guard.since.elapsed() > LONG_HELD {
-                let array = &guard.array;
+        }
+    }
+
+    /// Reports in the log, once, each guard that is old and holds back a queue. Every wait and poll calls this, and so
+    /// does a thread of the context, because a task may await without polling again.
+    pub(crate) fn report_guards(&mut self) {
+        for guard in self.memory.held.iter_mut().filter(|guard| !guard.reported) {
+            if guard.since.elapsed() <= LONG_HELD {
+                continue;
+            }
+            if let Some(&slot) = self.queues.held(HoldReason::Host(guard.block)).first() {
+                let queue = &self.queues[slot].label;
+                let HeldGuard { array, opened, .. } = guard;
                 report!(Warn, "queue `{queue}` waits for the guard of array `{array}`, opened at {opened}");
                 guard.reported = true;
             }
         }
-        Ok(())
     }
 }
 
@@ -581,8 +589,15 @@ impl State {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::error::CommandKind;
+    use crate::runtime::context_threads::ContextThreads;
+    use crate::scheduler::ordering::Admission;
     use crate::scheduler::queues::Priority;
-    use crate::scheduler::test_engine::{block, engine, enqueue_work, fill, finish, queue, span};
+    use crate::scheduler::test_engine::{
+        TestTask, block, engine, enqueue_work, fill, finish, here, queue, span,
+    };
+    use fencepost_sync::Clock;
+    use std::task::Waker;
     use std::thread;
 
     /// Opens a guard as a pinned array does.
@@ -633,24 +648,95 @@ mod tests {
         finish(&engine, point);
     }
 
+    /// Makes the only guard old, and returns `true`. A machine that has just started has no earlier time.
+    fn age(engine: &Engine) -> bool {
+        let long_ago = Instant::now().checked_sub(2 * LONG_HELD);
+        long_ago.map(|long_ago| engine.lock().memory.held[0].since = long_ago).is_some()
+    }
+
+    fn is_reported(engine: &Engine) -> bool {
+        engine.lock().memory.held[0].reported
+    }
+
     #[test]
-    fn m03_a_guard_of_another_thread_that_holds_back_work_for_long_is_reported_once() {
-        let engine = engine(false);
+    fn m03_each_kind_of_wait_reports_an_old_guard_that_holds_back_a_queue_even_one_of_its_own_thread() {
+        type Wait = fn(&Engine, Point);
+        let waits: [(&str, Wait); 4] = [
+            ("a wait with a limit", |engine, point| {
+                assert!(!engine.wait(point, Deadline::now()).expect("a wait with a limit is not refused"));
+            }),
+            ("a call of `is_complete`", |engine, point| {
+                assert!(!engine.is_complete(point, &Clock::default()).expect("nothing has failed"));
+            }),
+            ("a poll", |engine, point| assert!(engine.poll(point, Waker::noop()).is_none())),
+            ("a poll for the submission", |engine, point| {
+                assert!(engine.poll_submission(point, Waker::noop()).is_none());
+            }),
+        ];
+        for (name, wait) in waits {
+            for elsewhere in [false, true] {
+                let engine = engine(false);
+                let block = block();
+                let guard = if elsewhere {
+                    opened_elsewhere(&engine, &block)
+                } else {
+                    opened(&engine, &block, HostUseKind::Read)
+                };
+                let point = held_fill(&engine, &block);
+                wait(&engine, point);
+                assert!(!is_reported(&engine), "{name}: the guard is new");
+                if age(&engine) {
+                    wait(&engine, point);
+                    assert!(is_reported(&engine), "{name}, opened elsewhere: {elsewhere}");
+                }
+                drop(guard);
+                finish(&engine, point);
+            }
+        }
+    }
+
+    #[test]
+    fn m03_a_thread_of_the_context_reports_an_old_guard_that_holds_back_an_awaited_queue() {
+        let engine = engine(true);
         let block = block();
-        let guard = opened_elsewhere(&engine, &block);
+        let guard = opened(&engine, &block, HostUseKind::Read);
+        if age(&engine) {
+            engine.lock().report_guards();
+            assert!(!is_reported(&engine), "the guard holds back no queue");
+        }
         let point = held_fill(&engine, &block);
-        let is_reported = || {
-            let mut state = engine.lock();
-            state.check_guards(point).expect("another thread holds the guard");
-            state.memory.held[0].reported
-        };
-        assert!(!is_reported(), "the guard is new");
-        // A machine that has just started has no earlier time.
-        if let Some(long_ago) = Instant::now().checked_sub(2 * LONG_HELD) {
-            engine.lock().memory.held[0].since = long_ago;
-            assert!(is_reported() && is_reported());
+        let (_, task) = TestTask::new();
+        assert!(engine.poll(point, &task).is_none());
+        let threads = ContextThreads::start(&engine);
+        if age(&engine) {
+            while !is_reported(&engine) {
+                thread::yield_now();
+            }
         }
         drop(guard);
+        finish(&engine, point);
+        threads.end(&engine, &Arc::default());
+    }
+
+    #[test]
+    fn m03_a_command_that_reads_what_a_guard_may_write_is_refused() {
+        let engine = engine(false);
+        let [pinned, device] = [(); 2].map(|()| block());
+        let slot = queue(&engine);
+        let by = Admission { slot, what: CommandKind::Copy, at: here() };
+        let upload = || Work::Copy { src: span(&pinned), dst: span(&device) };
+        let guard = opened(&engine, &pinned, HostUseKind::Write);
+        let end = engine.lock().queue(slot).end(slot);
+        let error = engine.enqueue(by, upload()).expect_err("the guard may still write");
+        assert!(
+            matches!(error.detail(), ErrorDetail::OpenGuard { array, .. } if array == "array"),
+            "{error}"
+        );
+        assert_eq!(engine.lock().queue(slot).end(slot), end, "nothing is enqueued");
+        drop(guard);
+        let reading = opened(&engine, &pinned, HostUseKind::Read);
+        finish(&engine, enqueue_work(&engine, slot, upload()));
+        drop(reading);
     }
 
     #[test]

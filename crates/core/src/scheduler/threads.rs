@@ -103,6 +103,9 @@ impl Engine {
             false => sleep(&self.work[lane], state),
         };
         state.lanes[lane].rest = ThreadRest::Awake;
+        if lane == 0 {
+            state.report_guards();
+        }
         if lane == 0 && state.deliveries.running.is_some() {
             let limit = lock(&self.print_options).limit;
             state.announce_overdue(limit);

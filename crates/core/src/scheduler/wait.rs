@@ -192,8 +192,9 @@ impl Engine {
                 self.check_wait(target, deadline, &mut blocked)?;
                 state = self.lock();
             }
+            state.report_guards();
             if deadline.is_endless()
-                && let Some(error) = self.endless_wait_error(&mut state, target)
+                && let Some(error) = self.endless_wait_error(&state, target)
             {
                 self.unlock(state);
                 return Err(error);
@@ -332,6 +333,7 @@ impl Engine {
         }
         let mut state = self.lock();
         if state.reached(point) != PointProgress::Done {
+            state.report_guards();
             return state.check_not_lost().map(|()| false);
         }
         let answer = state.queue(point.slot).result(point.stamp);
@@ -352,10 +354,11 @@ impl Engine {
 
     /// Polls for the completion or the submission of `point`, which `target` names.
     fn poll_stage(&self, target: WaitTarget<'_>, point: Point, waker: &Waker) -> Option<Result<()>> {
-        let state = match self.registered(target, waker) {
+        let mut state = match self.registered(target, waker) {
             Ok(state) => state,
             Err(result) => return Some(result),
         };
+        state.report_guards();
         if self.is_in_function() {
             let error = wait_in_kernel(&state, target);
             self.unlock(state);
@@ -633,7 +636,7 @@ impl Engine {
 
     /// Returns an error if a wait without a limit may never end: this thread holds a guard that holds back the target,
     /// or the function that receives printed lines takes too long.
-    fn endless_wait_error(&self, state: &mut State, target: WaitTarget<'_>) -> Option<Error> {
+    fn endless_wait_error(&self, state: &State, target: WaitTarget<'_>) -> Option<Error> {
         let guards = target.point().map_or(Ok(()), |point| state.check_guards(point));
         guards.err().or_else(|| self.overdue_messages(state, target))
     }
