@@ -159,10 +159,12 @@ impl Event {
     /// or to submit commands of its own after those of a queue: `queue.marker().submitted()` covers everything enqueued
     /// so far.
     ///
-    /// A wait flushes the work that the event needs, as [`wait`](Self::wait) does. Work that a user event, a callback or
-    /// another context holds back is submitted only afterwards. While two batches are on the device, a third stays on
-    /// the host, so the wait may last until one of them ends. GL executes work inside the submission, so there the work
-    /// is over too. A user event needs no submission: the result comes with its signal.
+    /// A wait flushes the work that the event needs, as [`wait`](Self::wait) does. Work that a user event, a callback,
+    /// another context, a guard of a pinned array or the compilation of a verb's kernels holds back is submitted only
+    /// afterwards, and a loop with [`Bound::Chunked`](crate::Bound::Chunked) only with its last chunk. While two batches
+    /// are on the device, a third stays on the host, so the wait may last until one of them ends. GL executes work
+    /// inside the submission, so there the work is over too. A user event needs no submission: the result comes with its
+    /// signal.
     ///
     /// The result does not show that the work is complete, so it orders nothing for
     /// [`Policy::Checked`](crate::Policy::Checked).

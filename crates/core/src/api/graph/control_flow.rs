@@ -169,6 +169,7 @@ impl CommandQueue {
     /// *Enqueues* a loop: the commands of `body` execute again and again while `condition` is not 0, for at most
     /// `bound` iterations. The device reads the condition before each iteration; the host does not wait. The call
     /// captures `body` once. See [`if_`](Self::if_) for what a body may contain.
+    /// For a body that writes the condition, pass a clone of the array as `condition`: Rust refuses both borrows (E0502).
     ///
     /// # Errors
     /// Returns the errors of [`if_`](Self::if_).
