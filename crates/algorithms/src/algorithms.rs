@@ -825,8 +825,10 @@ pub trait Algorithms: sealed::Queue {
     /// type of `out`, so a comparison needs `u32(..)` or `select(..)`. NaNs and infinities [differ between
     /// devices](crate#elementwise-and-expressions).
     ///
-    /// Elements are `f32`, `i32`, `u32`, vectors, matrices of `f32` and lists of these, and structs of them. A struct
-    /// has the name and the members that it has in Rust, without those for padding. Values are numbers and vectors.
+    /// Elements are `f32`, `i32`, `u32`, vectors and lists of these numbers, matrices of `f32`, and structs of these. A
+    /// struct has the name and the members that it has in Rust, without those for padding. Values are numbers and
+    /// vectors. Each array and `out` need a storage buffer: a call that needs more of them than the device has is
+    /// [`ErrorDetail::TooManyBindings`](fencepost_core::ErrorDetail::TooManyBindings).
     ///
     /// # Shape
     /// Each array repeats to the shape of `out`, as in NumPy: counted from the last axis, each of its axes has the

@@ -29,6 +29,11 @@ pub(crate) fn map(
     out: &dyn BufferArg,
 ) -> Result<()> {
     let inputs_of_call = inputs_of(queue, inputs)?;
+    if inputs_of_call.iter().any(|input| input.name == OUT) {
+        let object = format!("{}: the name of an input", subject(queue.verb));
+        let needed = "another name than that of the results";
+        return Err(ErrorDetail::Value { object, found: format!("`{OUT}`"), needed }.into());
+    }
     if let Some(input) = inputs_of_call.iter().find(|input| input.origin() == Origin::Written) {
         let object = format!("{}, argument `{}`: the reference", subject(queue.verb), input.name);
         let needed = "`&`, or a call of `map_in_place`,";
@@ -113,7 +118,7 @@ impl<'a> Input<'a> {
             let needed = "a name, as in `args![x = &x]`,";
             return Err(ErrorDetail::Value { object, found: "missing".into(), needed }.into());
         };
-        if !is_name(name) || name == OUT {
+        if !is_name(name) {
             let object = format!("{}: the name of an input", subject(queue.verb));
             return Err(ErrorDetail::Value { object, found: format!("`{name}`"), needed: NAME }.into());
         }

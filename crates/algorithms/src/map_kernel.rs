@@ -8,6 +8,7 @@ use crate::expression::{self, HIDDEN, LABEL};
 use crate::verb_queue::{VerbQueue, subject};
 use crate::{trusted, wgsl_type};
 use fencepost_core::{DType, DynKernel, Error, ErrorDetail, Result, ShaderSource, StructType};
+use fencepost_kernels::is_reserved_word;
 
 /// Entry point of the kernels.
 const ENTRY: &str = "map_elements";
@@ -69,7 +70,7 @@ pub(crate) fn is_name(name: &str) -> bool {
     let is_identifier =
         name.starts_with(is_letter) && name.chars().all(|c| is_letter(c) || c.is_alphanumeric());
     let is_reserved = name == "_" || name.starts_with("__") || name.contains(HIDDEN);
-    is_identifier && !is_reserved && name != PLACE && !OWN_NAMES.contains(&name)
+    is_identifier && !is_reserved && !is_reserved_word(name) && name != PLACE && !OWN_NAMES.contains(&name)
 }
 
 /// Compiles the kernel of an expression. The context returns the same kernel for the same text.
@@ -91,7 +92,8 @@ pub(crate) fn compiled(
     compiled.map_err(|error| expression::shown(error, expression, (LABEL, first), &result))
 }
 
-/// Returns the structs among the types of the kernel, or an error if one has a name that the kernel cannot use.
+/// Returns the structs among the types of the kernel, or an error if one of them or of their fields has a name that the
+/// kernel cannot use.
 fn structs(queue: &VerbQueue<'_>, signature: &Signature<'_>) -> Result<Vec<&'static StructType>> {
     let verb = subject(queue.verb);
     let types = signature.inputs.iter().map(|input| input.dtype).chain([signature.result_type]);
@@ -99,18 +101,24 @@ fn structs(queue: &VerbQueue<'_>, signature: &Signature<'_>) -> Result<Vec<&'sta
         let object = format!("{verb}: the number of structs with the name `{name}`");
         Error::from(ErrorDetail::Value { object, found: "2".into(), needed: "a different name for each" })
     })?;
-    match structs.iter().find(|of| !is_name(of.name)) {
-        None => Ok(structs),
-        Some(of) => {
+    for of in &structs {
+        if !is_name(of.name) {
             let object = format!("{verb}: the name of a struct");
-            let found = format!("`{}`", of.name);
-            Err(ErrorDetail::Value { object, found, needed: NAME }.into())
+            return Err(ErrorDetail::Value { object, found: format!("`{}`", of.name), needed: NAME }.into());
+        }
+        if let Some(field) = of.fields.iter().find(|field| is_reserved_word(field.name)) {
+            let object = format!("{verb}: the name of a field of struct `{}`", of.name);
+            let found = format!("`{}`", field.name);
+            return Err(ErrorDetail::Value { object, found, needed: FIELD }.into());
         }
     }
+    Ok(structs)
 }
 
 /// Allowed names, for messages.
-pub(crate) const NAME: &str = "a name of WGSL that the kernel does not use itself";
+pub(crate) const NAME: &str = "a name that WGSL does not reserve, and that the kernel does not use itself,";
+/// Allowed names of fields, for messages.
+const FIELD: &str = "a name that WGSL does not reserve";
 
 impl Signature<'_> {
     /// Returns the kernel's text before and after the expression.
@@ -294,9 +302,22 @@ mod tests {
         for name in ["x", "dt", "ä2", "_x", "quadratic", "params", "out2", "n"] {
             assert!(is_name(name), "{name}");
         }
-        for name in
-            ["", "i", "2x", "x y", "x;", "r#type", "_", "__x", "WORKGROUP", "linear_id", "fencepost_x"]
-        {
+        for name in [
+            "",
+            "i",
+            "2x",
+            "x y",
+            "x;",
+            "r#type",
+            "_",
+            "__x",
+            "WORKGROUP",
+            "linear_id",
+            "fencepost_x",
+            "from",
+            "target",
+            "if",
+        ] {
             assert!(!is_name(name), "{name}");
         }
     }

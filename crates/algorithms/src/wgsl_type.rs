@@ -8,7 +8,8 @@ use crate::expression::HIDDEN;
 use fencepost_core::{DType, Scalar, StructType};
 
 /// Types that an expression can use, for messages.
-pub(crate) const ELEMENTS: &str = "f32, i32, u32, a vector, a matrix or a list of them, or a struct of these";
+pub(crate) const ELEMENTS: &str =
+    "f32, i32, u32, a vector or a list of them, a matrix of f32, or a struct of these";
 
 /// Prefix of the names of structs in their form in memory.
 const MEMORY: &str = "fencepost_memory_";
@@ -264,9 +265,16 @@ fn same(x: {dtype}) -> {dtype} {{ return x; }}
     }
 
     #[test]
-    fn numbers_that_are_no_words_have_no_form() {
+    fn numbers_that_are_no_words_and_lists_of_vectors_have_no_form() {
         static ODD: StructType = StructType { name: "Odd", size: 5, fields: &[field("x", 1, f32::DTYPE)] };
-        let types = [u8::DTYPE, f64::DTYPE, <[u16; 2]>::DTYPE, <[f32; 0]>::DTYPE, <[[u32; 2]; 2]>::DTYPE];
+        let types = [
+            u8::DTYPE,
+            f64::DTYPE,
+            <[u16; 2]>::DTYPE,
+            <[f32; 0]>::DTYPE,
+            <[[u32; 2]; 2]>::DTYPE,
+            <[[f32; 3]; 5]>::DTYPE,
+        ];
         for dtype in types.into_iter().chain([DType::Struct(&ODD)]) {
             assert!(!is_element(dtype) && !is_parameter(dtype), "{dtype}");
         }

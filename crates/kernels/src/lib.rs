@@ -89,6 +89,8 @@ pub use naga_guard::{NagaPanic, catch_naga_panic};
 #[doc(hidden)]
 pub use nesting::NESTING_ADVICE;
 #[doc(hidden)]
+pub use parser_words::is_reserved_word;
+#[doc(hidden)]
 pub use part::PART_COUNT;
 pub use reference::{HostBuffer, HostKernel, reference, reference_of};
 pub use reflect::{Entry, Module, SourceMap};

@@ -141,6 +141,11 @@ pub(crate) fn plain(message: &str) -> String {
     message.replace("{AbstractInt}", "abstract-int").replace("{AbstractFloat}", "abstract-float")
 }
 
+/// Returns `true` for a keyword of WGSL, and for a word that WGSL reserves for later. Neither can be a name.
+pub fn is_reserved_word(word: &str) -> bool {
+    naga::keywords::wgsl::RESERVED.contains(&word)
+}
+
 /// Describes the use of a reserved word.
 pub(crate) fn reserved(word: &str) -> String {
     format!(
