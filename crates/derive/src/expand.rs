@@ -4,6 +4,7 @@ use fencepost_kernels::{Dim, Layout};
 use proc_macro2::TokenStream;
 use quote::{ToTokens, format_ident, quote, quote_spanned};
 use syn::spanned::Spanned;
+use syn::visit::Visit;
 use syn::visit_mut::{self, VisitMut};
 use syn::{DeriveInput, Error, GenericParam, Generics, Ident, Lifetime, Result, Type, WherePredicate};
 
@@ -250,19 +251,50 @@ fn other_generics(generics: &Generics, chosen: &[(&Ident, &Type)]) -> Generics {
             GenericParam::Const(_) => true,
         })
         .collect();
-    // The compiler checks the bounds of the chosen types in the type of the implementation.
-    let has_parameters = !others.params.is_empty();
-    let is_kept = |predicate: &WherePredicate| match predicate {
-        WherePredicate::Type(bound) => {
-            has_parameters && !chosen.iter().any(|(name, _)| fields::is_parameter(&bound.bounded_ty, name))
-        }
-        _ => false,
+    // The bounds of a chosen type that name another parameter, as in `T: Into<X>`. The compiler checks the others in
+    // the type of the implementation.
+    let chosen_bounds =
+        generics.type_params().filter(|parameter| is_chosen(&parameter.ident)).flat_map(|parameter| {
+            let name = &parameter.ident;
+            parameter.bounds.iter().map(move |bound| -> WherePredicate { syn::parse_quote!(#name: #bound) })
+        });
+    let clause = generics.where_clause.iter().flat_map(|clause| clause.predicates.iter().cloned());
+    let names: Vec<Ident> = others.params.iter().filter_map(name_of).collect();
+    let names_another = |predicate: &WherePredicate| {
+        let mut search = NameSearch { names: &names, found: false };
+        search.visit_where_predicate(predicate);
+        search.found
     };
-    if let Some(clause) = &mut others.where_clause {
-        clause.predicates = std::mem::take(&mut clause.predicates).into_iter().filter(is_kept).collect();
+    let is_kept =
+        |predicate: &WherePredicate| matches!(predicate, WherePredicate::Type(_)) && names_another(predicate);
+    let kept: Vec<WherePredicate> = clause.chain(chosen_bounds).filter(is_kept).collect();
+    others.where_clause = None;
+    if !kept.is_empty() {
+        others.make_where_clause().predicates.extend(kept);
     }
     Concrete { chosen, lifetimes }.visit_generics_mut(&mut others);
     others
+}
+
+// Returns the name of a type or const parameter.
+fn name_of(parameter: &GenericParam) -> Option<Ident> {
+    match parameter {
+        GenericParam::Lifetime(_) => None,
+        GenericParam::Type(parameter) => Some(parameter.ident.clone()),
+        GenericParam::Const(parameter) => Some(parameter.ident.clone()),
+    }
+}
+
+/// Visitor that searches for one of some names.
+struct NameSearch<'a> {
+    names: &'a [Ident],
+    found: bool,
+}
+
+impl<'ast> Visit<'ast> for NameSearch<'_> {
+    fn visit_ident(&mut self, name: &'ast Ident) {
+        self.found |= self.names.contains(name);
+    }
 }
 
 /// Visitor that replaces type parameters by their chosen types, and the lifetimes of the struct by `'static`.

@@ -162,8 +162,8 @@ pub trait KernelArgs {
 #[diagnostic::on_unimplemented(
     message = "the kernel of `{Self}` is not compiled for this type",
     label = "not known to be a type of the kernel",
-    note = "the attribute lists the types that the shader supports: `#[kernel(..., T = [f32, u32])]`",
-    note = "code that is generic over the type needs the bound `where {Self}: KernelFamily`"
+    note = "see the list of types, such as `T = [..]`, in its `#[kernel(..)]`",
+    note = "if the type is a parameter, add `where {Self}: KernelFamily`"
 )]
 pub trait KernelFamily {}
 

@@ -21,6 +21,35 @@ where
     pub y: &'b mut Y,
 }
 
+/// An element type of an array `A`.
+pub trait ElementOf<A> {}
+
+impl ElementOf<Words> for f32 {}
+impl ElementOf<Words> for u32 {}
+
+/// A struct whose listed type has bounds with other parameters, in both places of bounds.
+#[derive(KernelArgs)]
+#[kernel(source = "saxpy.wgsl", T = [f32, u32], crate = fencepost_kernels)]
+pub struct Related<'a, T: Element + ElementOf<X>, X, Y>
+where
+    T: ElementOf<Y>,
+    X: TypedBuffer<Element = T> + 'static,
+    Y: TypedBuffer<Element = T> + 'static,
+{
+    /// The factor.
+    pub a: T,
+    /// Array that the kernel reads.
+    pub x: &'a X,
+    /// Array that the kernel writes.
+    pub y: &'a mut Y,
+}
+
+#[test]
+fn a_listed_type_may_have_bounds_with_other_parameters() {
+    let names: Vec<_> = Related::<u32, Words, Words>::fields().iter().map(|field| field.name).collect();
+    assert_eq!(names, ["a", "x", "y"]);
+}
+
 /// Substitute for device memory.
 struct Words(Vec<u32>);
 
