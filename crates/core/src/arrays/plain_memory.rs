@@ -302,7 +302,7 @@ mod tests {
     fn m03_an_access_that_is_refused_leaves_the_download_to_the_next_access() {
         let engine = engine(false);
         let point = enqueue(&engine, queue(&engine));
-        let refused = || Some(Err(fencepost_sync::Error::WouldBlock.into()));
+        let refused = || -> Option<Result<Vec<u32>>> { Some(Err(fencepost_sync::Error::WouldBlock.into())) };
         let ends = Ends(vec![Some(Ok(vec![1, 2])), refused(), None, refused()]);
         let memory = downloading(&engine, point, ends);
         for refusal in ["a refusal", "a limit of time", "another refusal"] {
