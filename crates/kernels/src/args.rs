@@ -94,7 +94,9 @@ pub struct ArgField {
 /// names that the shader uses.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not a struct of kernel arguments",
-    note = "add `#[derive(KernelArgs)]` and `#[kernel(source = \"...\")]` to it"
+    label = "not known to be arguments of a kernel",
+    note = "add `#[derive(KernelArgs)]` and `#[kernel(source = \"...\")]` to it",
+    note = "if it has both, their list `T = [..]` lacks the type; in generic code, add a bound such as `Saxpy<'static, T>: KernelFamily`"
 )]
 pub trait KernelArgs {
     /// The same struct with every lifetime `'static`. Argument structs with the same family belong to the same kernel.

@@ -507,6 +507,19 @@ impl Calls {
                 q.histogram_weighted(&a.numbers, &a.y, Bins::even(-1.0..1.0), &mut a.other.slice(0..bins)?)
             });
         }
+        // Weights of all exponents, close to the smallest and the largest number, and infinite.
+        for bits in
+            ["x", "x & 0x81ffffffu", "0x7e800000u | (x & 0x817fffffu)", "0x7f800000u | (x & 0x80000000u)"]
+        {
+            for bins in [1, 13, 200, 300] {
+                self.add("histogram_weighted floats", move |q, a| {
+                    q.map(&a.y, bits, &mut a.other)?;
+                    let weights = a.other.cast_bits::<f32>();
+                    let mut sums = a.out.slice(0..bins)?.cast_bits();
+                    q.histogram_weighted(&a.sorted, &weights, Bins::modulo(), &mut sums)
+                });
+            }
+        }
         for bits in [0, 20, 31] {
             self.add("histogram_fixed", move |q, a| {
                 q.histogram_fixed(&a.y, &a.numbers, bits, Bins::modulo(), &mut a.few.cast_bits())
