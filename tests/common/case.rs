@@ -1,7 +1,7 @@
 //! Cases, and the trials of a case on each subject.
 
 use super::adapters::{self, Found};
-use super::full::{all_checked, begin_case, full, in_another_mode, recording_mode};
+use super::full::{CHECKED, DEFAULT, all_checked, begin_case, mode, slots};
 use super::results::{self, Ended};
 use super::subject::{Place, Subject};
 use super::{validation, watchdog};
@@ -146,32 +146,40 @@ impl Case {
         if all_checked() && self.name.starts_with("a18_") {
             return Some("no kernel is without runtime checks here");
         }
-        self.needs.missing(place).or_else(|| if full() { None } else { self.repeated(place, places) })
+        self.needs.missing(place).or_else(|| self.elsewhere(place, places))
     }
 
-    /// Returns why a plain run leaves the case to another place or another mode; `None` if it does not.
-    fn repeated(&self, place: &Place, places: &[Arc<Place>]) -> Option<&'static str> {
-        if self.is_of_a_verb()
-            && place.is_cpu()
-            && place.name() != self.chosen_place(places, Place::is_cpu, 0)?
-        {
-            return Some(
-                "another seed of the CPU recorder runs this verb, and the full suite runs it with all seeds",
-            );
+    /// Returns why a plain run leaves the case to other places and modes; `None` if it does not.
+    fn elsewhere(&self, place: &Place, places: &[Arc<Place>]) -> Option<&'static str> {
+        let count = slots()?;
+        let able = || places.iter().filter(|place| self.needs.missing(place).is_none());
+        let default: Vec<_> = able().map(|place| (place.name(), DEFAULT)).collect();
+        let others: Vec<_> = able()
+            .flat_map(|place| self.other_modes(place).iter().map(|mode| (place.name(), *mode)))
+            .collect();
+        let number = self.number();
+        let chosen = (0..count).any(|slot| {
+            let list = if slot % 2 == 0 || others.is_empty() { &default } else { &others };
+            list[(number + slot / 2) % list.len()] == (place.name(), mode().as_str())
+        });
+        (!chosen).then_some(
+            "a plain run executes it elsewhere; with a filter, and in the full suite, it runs here too",
+        )
+    }
+
+    /// Returns the modes, other than the default one, in which a plain run may execute the case at a place. They are those of
+    /// `crates/xtask/src/suite/modes.rs`.
+    fn other_modes(&self, place: &Place) -> &'static [&'static str] {
+        match self {
+            // The host decides the result before a recorder receives the work.
+            Self { host_side: true, .. } => &[],
+            _ if place.is_gl() => &["hal", "direct"],
+            _ if !place.is_vulkan() => &[],
+            _ if self.is_of_a_verb() && !self.name.starts_with("a18_") => {
+                &["wgpu", "hal", "discrete", CHECKED]
+            }
+            _ => &["wgpu", "hal", "discrete"],
         }
-        if !in_another_mode() && !self.is_of_a_verb() {
-            return None;
-        }
-        if self.host_side && in_another_mode() {
-            return Some("the host decides this: it runs in the default mode and in the full suite");
-        }
-        // Another driver than that of the other modes runs a verb with all runtime checks, so that two drivers run it.
-        let turn = usize::from(all_checked());
-        if place.is_vulkan() && place.name() != self.chosen_place(places, Place::is_vulkan, turn)? {
-            return Some("this mode runs it on another Vulkan driver, and the full suite on all of them");
-        }
-        let elsewhere = recording_mode().is_some_and(|mode| mode != self.chosen_mode(place));
-        elsewhere.then_some("another mode runs it here, and the full suite runs it in all of them")
     }
 
     /// Returns `true` for a case of the algorithms. Their verbs consist of launches, which other cases test.
@@ -179,32 +187,9 @@ impl Case {
         self.name.starts_with('a')
     }
 
-    /// Returns the one place that runs the case among all places of a kind. A hash of the case's name selects among the
-    /// possible places, so that each runs a part of the cases; `turn` selects a later place in the list.
-    fn chosen_place<'a>(
-        &self,
-        places: &'a [Arc<Place>],
-        is_of_the_kind: fn(&Place) -> bool,
-        turn: usize,
-    ) -> Option<&'a str> {
-        let able: Vec<_> = places
-            .iter()
-            .filter(|place| is_of_the_kind(place) && self.needs.missing(place).is_none())
-            .collect();
-        Some(able.get((self.number() + turn).checked_rem(able.len())?)?.name())
-    }
-
-    /// Returns the one mode that runs the case at a place, among all modes with another recorder or other memory. The
-    /// names are the values of the variables that `crates/xtask/src/suite/modes.rs` sets.
-    fn chosen_mode(&self, place: &Place) -> &'static str {
-        let modes: &[&str] =
-            if place.is_vulkan() { &["wgpu", "hal", "discrete"] } else { &["hal", "direct"] };
-        modes[self.number() / 2 % modes.len()] // by other bits of the number than those that select the driver
-    }
-
     /// Returns a number that depends on the name of the case.
     fn number(&self) -> usize {
-        self.name.bytes().map(usize::from).sum()
+        self.name.bytes().fold(0, |number, byte| number.wrapping_mul(31).wrapping_add(usize::from(byte)))
     }
 }
 

@@ -23,33 +23,39 @@ pub fn begin_case(on_recorder: bool) {
     ON_RECORDER.set(on_recorder);
 }
 
-/// Returns `true` if a variable replaces the recorder, the memory or the kernels of the default mode.
-pub fn in_another_mode() -> bool {
-    all_checked() || recording_mode().is_some()
+/// Returns the number of places and modes in which a plain run executes each case; `None` if each case runs wherever it
+/// can.
+pub fn slots() -> Option<usize> {
+    let slots = std::env::var("FENCEPOST_TEST_SLOTS").ok()?;
+    Some(slots.parse().expect("FENCEPOST_TEST_SLOTS is a number"))
 }
 
-/// Returns the value of the variable that replaces the recorder or the memory of the default mode.
-pub fn recording_mode() -> Option<String> {
-    ["FENCEPOST_RECORDER", "FENCEPOST_TEST_MEMORY"].iter().find_map(|name| std::env::var(name).ok())
-}
+/// Name of the mode without a variable.
+pub const DEFAULT: &str = "default";
+/// Name of the mode in which all kernels have all runtime checks.
+pub const CHECKED: &str = "checked";
 
-/// Variable that turns on all runtime checks of all kernels.
-const CHECKED: &str = "FENCEPOST_CHECKED";
+/// Returns the name of the mode: the value of the variable that replaces the recorder or the memory, or one of the two names
+/// above.
+pub fn mode() -> String {
+    let replaced =
+        ["FENCEPOST_RECORDER", "FENCEPOST_TEST_MEMORY"].iter().find_map(|name| std::env::var(name).ok());
+    let usual = if all_checked() { CHECKED } else { DEFAULT };
+    replaced.unwrap_or_else(|| usual.into())
+}
 
 /// Returns `true` if all kernels have all runtime checks, which changes only the algorithms.
 pub fn all_checked() -> bool {
-    std::env::var_os(CHECKED).is_some()
+    std::env::var_os("FENCEPOST_CHECKED").is_some()
 }
 
-/// Returns the number of seeds, out of `count`, that a trial on an adapter runs: all of them in the full suite, half of
-/// them in the default mode, and a quarter of them in another mode, which runs the same programs again.
+/// Returns the number of seeds, out of `count`, that a trial on an adapter runs: all of them in the full suite, a quarter in
+/// the default mode of a plain run, and an eighth in its other modes, which run the same programs again.
 pub fn seeds(count: u64) -> u64 {
-    let divisor = if full() {
-        1
-    } else if in_another_mode() {
-        4
-    } else {
-        2
+    let divisor = match mode().as_str() {
+        _ if full() => 1,
+        DEFAULT => 4,
+        _ => 8,
     };
     count.div_ceil(divisor)
 }

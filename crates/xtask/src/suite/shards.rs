@@ -16,6 +16,11 @@ const PLACE: &str = "FENCEPOST_TEST_PLACE";
 /// Variable of the full suite, as in `tests/common/full.rs`.
 pub(super) const FULL: &str = "FENCEPOST_TEST_FULL";
 
+/// Variable with the number of places and modes in which each conformance case runs, as in `tests/common/full.rs`.
+const SLOTS: &str = "FENCEPOST_TEST_SLOTS";
+/// That number in a plain run without a filter: a place in the default mode, and a place in another mode.
+const PLAIN_SLOTS: &str = "2";
+
 /// Programs that are divided by place: validation layers report to the whole process, so each place has its own
 /// process.
 const BY_PLACE: [&str; 4] = ["conformance", "programs", "refusals", "storm"];
@@ -44,7 +49,7 @@ const FIRST: [&str; 10] = [
 /// Variable with the seconds that a context may live, as in `crates/core/src/runtime/watchdog.rs`; a test that hangs
 /// longer writes its dump. Tests on a busy machine must not reach the limit.
 pub(super) const WATCHDOG: (&str, &str) = ("FENCEPOST_WATCHDOG", "240");
-/// The program that briefly runs each bench. Its contexts live as long as a bench.
+/// The program that briefly runs each bench, in the full suite. Its contexts live as long as a bench.
 const BENCHES: &str = "quick";
 /// The same variable, for [`BENCHES`].
 const WATCHDOG_OF_BENCHES: (&str, &str) = ("FENCEPOST_WATCHDOG", "600");
@@ -121,7 +126,8 @@ pub(super) fn cut(programs: &[Program], plan: &Plan<'_>) -> Result<Vec<Shard>> {
     ordered
         .sort_by_key(|program| FIRST.iter().position(|first| *first == program.name).unwrap_or(FIRST.len()));
     let mut shards = Vec::new();
-    for program in ordered {
+    let is_planned = |program: &&Program| plan.full || !plan.filter.is_empty() || program.name != BENCHES;
+    for program in ordered.into_iter().filter(is_planned) {
         let line = line(program, plan);
         if BY_PLACE.contains(&program.name.as_str()) {
             let ids = program.ids(plan.vars, plan.full)?;
@@ -155,7 +161,13 @@ fn line(program: &Program, plan: &Plan<'_>) -> Line {
         name if WATCHED.contains(&name) => line,
         _ => line.var(WATCHDOG.0, WATCHDOG.1),
     };
-    if plan.full { line.var(FULL, "1").var("FENCEPOST_REFUSALS", "all") } else { line }
+    if plan.full {
+        line.var(FULL, "1").var("FENCEPOST_REFUSALS", "all")
+    } else if plan.filter.is_empty() {
+        line.var(SLOTS, PLAIN_SLOTS)
+    } else {
+        line
+    }
 }
 
 /// Returns the shards for one of the places, in the modes of the plan that differ there. A plain run has fewer shards.
