@@ -10,7 +10,7 @@ const NATIVE_CODE: &str = "native code";
 
 /// The choice of `FENCEPOST_TEST_ADAPTERS`.
 pub(crate) struct Chosen {
-    /// Numbers and short names of the adapters.
+    /// The adapters, each with its number and its short name.
     pub(crate) adapters: Vec<(usize, String)>,
     /// `true` if the tests should run on adapters.
     pub(crate) wants_adapters: bool,

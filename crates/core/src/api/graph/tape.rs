@@ -403,7 +403,9 @@ impl CapturedQueue {
         output: GraphOutput,
     ) -> Result<()> {
         let number = self.with(call, at, |state| {
-            if state.outputs.iter().any(|known| known.name == output.name) {
+            // A download to a pinned array has the array's label, which other arrays may have too.
+            let is_named = |known: &GraphOutput| known.download.is_none() && known.name == output.name;
+            if output.download.is_none() && state.outputs.iter().any(is_named) {
                 let problem = format!("it has two outputs with the name `{}`", output.name);
                 return Err(ErrorDetail::Graph { graph: self.label.to_string(), problem });
             }

@@ -17,7 +17,7 @@ use fencepost_sync::Slot;
 use std::sync::Arc;
 
 /// Text before the number of the source line in the label of an array without a name.
-const LINE: &str = ", line ";
+const AT_LINE: &str = ", line ";
 
 impl CommandQueue {
     /// *Enqueues* the making of an array of zeros, in this queue's order.
@@ -163,13 +163,13 @@ impl ArrayOps<'_> {
 
     /// Returns an array with unspecified elements, for temporary memory of one command.
     pub(crate) fn memory<T: Element, const D: usize>(&self, shape: Shape<D>) -> Result<DeviceArray<T, D>> {
-        let label = format!("{} {:?}{LINE}{}", T::DTYPE, shape.shape, self.by.at.line());
+        let label = format!("{} {:?}{AT_LINE}{}", T::DTYPE, shape.shape, self.by.at.line());
         self.labelled(shape, label.into())
     }
 
     /// Returns temporary memory of a verb, which messages name.
     pub(crate) fn scratch<T: Element>(&self, verb: &str, len: usize) -> Result<DeviceArray<T>> {
-        let label = format!("scratch memory of {verb}{LINE}{}", self.by.at.line());
+        let label = format!("scratch memory of {verb}{AT_LINE}{}", self.by.at.line());
         self.labelled([len].into(), label.into())
     }
 
@@ -194,7 +194,7 @@ impl ArrayOps<'_> {
 
 /// Returns the label of an array without the source line that ends the label of an array without a name.
 pub(crate) fn without_line(label: &str) -> &str {
-    match label.rsplit_once(LINE) {
+    match label.rsplit_once(AT_LINE) {
         Some((rest, line)) if line.bytes().all(|digit| digit.is_ascii_digit()) => rest,
         _ => label,
     }
