@@ -31,6 +31,20 @@ use proc_macro::TokenStream;
 /// | `handle = Name` | a name for the compiled kernel's type, without a lifetime, so that a struct can store it |
 /// | `crate = path` | the path of the framework; by default `::fencepost` |
 ///
+/// A field passes the argument of its name:
+///
+/// | field | in the shader |
+/// |---|---|
+/// | `x: &'a DeviceArray<T>` | `var<storage, read> x: array<T>` |
+/// | `y: &'a mut DeviceArray<T>` | `var<storage, read_write> y: array<T>` |
+/// | `table: &'a DeviceArray<T, 2>` | the same as for one dimension: the elements in C order |
+/// | `n: u32`, or another number | the member `n` of the uniform block, or a uniform `n` |
+/// | `on: bool` | a member or a uniform of type `u32` |
+/// | `place: [f32; 3]` | a member or a uniform of type `vec3<f32>` |
+/// | `camera: Camera`, with `#[derive(Element)]` | a member or a uniform of a struct type |
+///
+/// The elements `T` of arrays are numbers, vectors, matrices, lists and structs, as the trait `Element` lists them.
+///
 /// A line `//#use "path.wgsl"` in the shader appends another file of the package; the path is relative to the folder of
 /// the file that has the line. A line `//#use name` appends the file `lib/name.wgsl` next to the shader, or a built-in
 /// snippet. In the text of `wgsl`, paths are relative to `shaders/`. Each file is appended once. Files that use each
