@@ -1,5 +1,4 @@
-//! 20. Ranks pages by the links between them (PageRank), with verbs in a loop that the device ends. The host verifies
-//! the ranks.
+//! 20. Ranks pages by their links (PageRank), with verbs in a loop that the device ends. The host verifies the ranks.
 //!
 //! Run `cargo run --release --example 20_pagerank -- --pages 100000`. `--trace FILE.html` shows when each command ran.
 

@@ -81,7 +81,6 @@ impl Case {
     }
 
     /// Gives the case another time limit.
-    #[cfg(feature = "validation")]
     pub fn within(self, limit: Duration) -> Self {
         Self { limit, ..self }
     }

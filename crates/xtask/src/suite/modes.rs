@@ -130,6 +130,19 @@ mod tests {
     }
 
     #[test]
+    fn a_plain_run_distributes_the_cases_over_the_modes_of_each_place() {
+        let cases = include_str!("../../../../tests/common/case.rs");
+        for place in ["lavapipe", "llvmpipe_gl"] {
+            let others = modes_at(place).into_iter().filter(|mode| *mode != "default");
+            let names: Vec<_> = others
+                .map(|mode| if mode == "checked" { "CHECKED".into() } else { format!("{mode:?}") })
+                .collect();
+            let list = format!("&[{}]", names.join(", "));
+            assert!(cases.contains(&list), "`Case::other_modes` has no list {list}");
+        }
+    }
+
+    #[test]
     fn modes_are_chosen_by_name() {
         let names = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>();
         assert_eq!(modes_named(&[]).expect("all").len(), MODES.len());
