@@ -27,6 +27,9 @@ pub fn cases() -> Vec<Case> {
         case("q11_an_await_that_runs_a_callback_which_awaits_the_same_work_ends", |s| {
             nested(&s.without_threads())
         }),
+        case("q11_an_access_in_a_callback_to_a_pinned_array_that_another_thread_awaits_ends", |s| {
+            second_access(&s.ctx())
+        }),
     ]
 }
 
@@ -209,6 +212,30 @@ fn first_poll(contexts: &[Context; 2]) {
         let refused = in_callback(contexts, place, poll).expect_err("the first poll is refused");
         assert!(matches!(refused.detail(), ErrorDetail::WouldDeadlock { .. }), "{place:?}: {refused}");
     }
+}
+
+/// A callback and the program's thread use a pinned array, to which a command after the callback downloads. Usually the
+/// thread waits first.
+fn second_access(ctx: &Context) {
+    let queue = ctx.queue("q");
+    let x = ctx.full([N], 7_u32).unwrap();
+    let mut down = ctx.pinned([N]).unwrap();
+    let (give, given) = channel::<Arc<HostArray<u32, Download>>>();
+    let (tell, told) = channel();
+    queue
+        .callback(move || {
+            let down = given.recv().unwrap();
+            std::thread::sleep(Duration::from_millis(100));
+            let access = down.host().map(drop);
+            tell.send(access).unwrap();
+        })
+        .unwrap();
+    queue.download(&x, &mut down).unwrap();
+    let down = Arc::new(down);
+    give.send(down.clone()).unwrap();
+    assert_eq!(*down.host().unwrap(), [7; N]);
+    let error = told.recv().unwrap().expect_err("the access waits for its own callback");
+    assert!(matches!(error.detail(), ErrorDetail::WouldDeadlock { .. }), "{error}");
 }
 
 struct Silent;

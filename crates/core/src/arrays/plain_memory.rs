@@ -28,9 +28,9 @@ pub(crate) struct Plain<T> {
     coming: Option<ComingDownload<T>>,
     /// Stamp of the last download. Earlier downloads that are reported later are ignored.
     last: Stamp,
-    /// Thread that waits for `coming`, which it has taken out meanwhile.
-    awaited_by: Option<ThreadId>,
-    /// Notified when that thread's wait has ended.
+    /// Wait of a thread for `coming`, which the thread has taken out meanwhile.
+    awaited: Option<AwaitedDownload>,
+    /// Notified when that wait has ended.
     arrived: Arc<Condvar>,
     /// Last download by a replay. Graphs share it with the array.
     pub(crate) replayed: Arc<ReplayedDownload>,
@@ -52,7 +52,7 @@ impl<T: Element> Plain<T> {
             data: Arc::new(Mutex::new(PlainElements::of(elements))),
             coming: None,
             last: Stamp::default(),
-            awaited_by: None,
+            awaited: None,
             arrived: Arc::new(Condvar::new()),
             replayed: Arc::default(),
         }
@@ -73,6 +73,30 @@ impl<T: Element> Plain<T> {
             self.expect(place.point.stamp, ComingDownload::of_replay(place, len));
         }
         self.coming.take()
+    }
+}
+
+/// A thread's wait for a download.
+#[derive(Clone)]
+struct AwaitedDownload {
+    thread: ThreadId,
+    engine: Arc<Engine>,
+    /// End of the command that copies the bytes.
+    point: Point,
+}
+
+impl AwaitedDownload {
+    /// Waits on another thread until the command that copies the bytes has ended, even with an error. Only a wait on that
+    /// thread finds that it could never end, for example because the thread runs a callback that comes before the command.
+    ///
+    /// # Errors
+    /// The error of the wait; `Busy` at the deadline.
+    fn wait_too(&self, deadline: Deadline, label: &str) -> Result<()> {
+        match self.engine.wait(self.point, deadline) {
+            Ok(false) => Err(busy_error(label)),
+            Err(error) if !self.engine.is_outcome(self.point, &error) => Err(error),
+            Ok(true) | Err(_) => Ok(()),
+        }
     }
 }
 
@@ -201,16 +225,22 @@ pub(crate) fn finish_download<T: Element>(
 ) -> Result<SharedElements<T>> {
     let here = std::thread::current().id();
     let mut plain = lock(memory);
-    while let Some(thread) = plain.awaited_by {
+    while let Some(awaited) = plain.awaited.clone() {
         // User code that runs during this thread's wait comes here if it also uses the array.
-        if thread == here || deadline.has_passed() {
+        if awaited.thread == here || deadline.has_passed() || may_block().is_err() {
             return Err(busy_error(label));
         }
-        let arrived = plain.arrived.clone();
-        plain = sleep_for(&arrived, plain, deadline.slice());
+        drop(plain);
+        awaited.wait_too(deadline, label)?;
+        plain = lock(memory);
+        if plain.awaited.is_some() {
+            let arrived = plain.arrived.clone();
+            plain = sleep_for(&arrived, plain, deadline.slice());
+        }
     }
     let Some(coming) = plain.take_coming() else { return Ok(plain.data.clone()) };
-    plain.awaited_by = Some(here);
+    plain.awaited =
+        Some(AwaitedDownload { thread: here, engine: coming.engine.clone(), point: coming.point });
     drop(plain);
     // Dropping `wait` puts a download back that has not ended.
     let mut wait = DownloadWait { memory, coming: Some(coming) };
@@ -238,7 +268,7 @@ struct DownloadWait<'a, T> {
 impl<T> Drop for DownloadWait<'_, T> {
     fn drop(&mut self) {
         let mut plain = lock(self.memory);
-        plain.awaited_by = None;
+        plain.awaited = None;
         if plain.coming.is_none() {
             plain.coming = self.coming.take();
         }
@@ -272,7 +302,10 @@ fn zeros<T: Element>(len: usize, label: &str) -> Result<Vec<T>> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::scheduler::test_engine::{engine, enqueue, here, queue};
+    use crate::scheduler::test_engine::{engine, enqueue, enqueue_callback, finish, here, queue};
+    use std::sync::mpsc::channel;
+    use std::thread;
+    use std::time::Duration;
 
     /// Steps of a download that end in these ways, the last one first.
     struct Ends(Vec<Option<Result<Vec<u32>>>>);
@@ -310,6 +343,26 @@ mod tests {
         }
         assert_eq!(found(&memory).expect("the download has arrived"), [1, 2]);
         assert_eq!(found(&memory).expect("no download is pending"), [1, 2]);
+    }
+
+    #[test]
+    fn q11_an_access_in_a_callback_before_a_download_that_another_thread_awaits_is_refused() {
+        let engine = engine(false);
+        let slot = queue(&engine);
+        let memory = Arc::new(Mutex::new(Plain::of(vec![7_u32, 8])));
+        let inside = memory.clone();
+        let (tell, told) = channel();
+        enqueue_callback(&engine, slot, move || {
+            let limit = Deadline::after(Some(Duration::from_secs(30)));
+            tell.send(finish_download(&inside, limit, "x").map(drop)).expect("the test goes on");
+        });
+        let point = enqueue(&engine, slot);
+        let other = thread::spawn(|| thread::current().id()).join().expect("the thread does not panic");
+        lock(&memory).awaited = Some(AwaitedDownload { thread: other, engine: engine.clone(), point });
+        finish(&engine, point);
+        let error =
+            told.recv().expect("the callback has run").expect_err("the access waits for its callback");
+        assert!(matches!(error.detail(), ErrorDetail::WouldDeadlock { .. }), "{error}");
     }
 
     #[test]
