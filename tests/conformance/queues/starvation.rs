@@ -18,6 +18,7 @@ pub fn cases() -> Vec<Case> {
         case("q16_a_call_waits_for_room_after_a_copy_of_another_context", elsewhere),
         case("q16_a_full_backlog_that_the_program_holds_up_is_an_error", held),
         case("q16_the_memory_of_waiting_conditions_counts_towards_the_backlog", conditions),
+        case("q16_a_call_after_a_loop_with_much_memory_does_not_wait_for_its_end", endless),
         case("q16_a_host_callback_gets_an_error_from_a_full_backlog", callback),
     ]
 }
@@ -215,6 +216,32 @@ fn conditions(subject: &Subject) {
     let expected = |at: usize| (at.saturating_sub(taken + 1) % 4) as u32;
     assert!((0..4096).all(|at| shifted[at] == expected(at)), "{taken} conditions: {:?}", &shifted[..20]);
     dump::until(|| ctx.pool().stats().used == before);
+}
+
+/// The memory of the loop exceeds the limit. If the call waits for the loop, another thread ends the loop.
+fn endless(subject: &Subject) {
+    let ctx = limited(subject, BacklogLimit::default().bytes(1 << 16));
+    let queue = ctx.queue("main");
+    let go_on = ctx.array(&[1_u32]).unwrap();
+    let mut x = ctx.zeros::<u32, 1>([N]).unwrap();
+    let steps = queue
+        .while_(&go_on, Bound::Chunked(u32::MAX), |body| {
+            drop(body.zeros::<u32, 1>([1 << 16])?);
+            body.fill(&mut x, 7)
+        })
+        .unwrap();
+    let run = steps.replay().expect("the queue is not captured").clone();
+    let (tell, told) = std::sync::mpsc::channel();
+    let ending = thread::spawn(move || {
+        let is_early = told.recv_timeout(Duration::from_secs(20)).is_ok();
+        run.cancel().unwrap();
+        is_early
+    });
+    queue.fill(&mut x, 8).unwrap();
+    _ = tell.send(());
+    assert!(ending.join().unwrap(), "the call returns while the loop runs");
+    queue.fill(&mut x, 9).unwrap();
+    assert_eq!(queue.read(&x).wait().unwrap(), [9; N]);
 }
 
 fn callback(subject: &Subject) {

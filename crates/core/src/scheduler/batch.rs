@@ -231,7 +231,7 @@ pub(crate) enum Op {
 }
 
 impl Op {
-    /// Returns the bytes of memory that this command holds until it is complete.
+    /// Returns the bytes of memory that count towards the backlog with this command.
     #[inline]
     pub(crate) fn held_bytes(&self) -> u64 {
         match self {

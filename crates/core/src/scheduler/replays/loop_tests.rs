@@ -66,6 +66,30 @@ fn g06_two_chunks_of_a_loop_are_planned_and_the_next_one_after_the_first() {
 }
 
 #[test]
+fn q16_the_memory_of_a_running_loop_does_not_count_towards_the_backlog() {
+    let engine = engine(false);
+    let slot = queue(&engine);
+    let plan = replay(GateTest::Always, 100).plan.clone();
+    let run = GraphRun::only(plan, Vec::new(), 64, here());
+    let step = |segment| {
+        let step = GraphStep { run: run.clone(), segment: Some(segment) };
+        Op::Work(Work::Graph(Box::new(step)))
+    };
+    assert_eq!([0, 1, 2].map(|segment| step(segment).held_bytes()), [64, 0, 0]);
+    let ops = vec![step(0), Op::Loop(Box::new(LoopRun::new(&run, 1, run.plan.loops[0].clone())))];
+    let by = Admission { slot, what: CommandKind::Replay(engine.new_kernel("graph").0), at: here() };
+    let (_, point, _) =
+        engine.enqueue_replay(by, &run, ops, &[], Vec::new()).expect("the queue has not failed");
+    let mut state = engine.lock();
+    assert_eq!(state.queue(slot).backlog().bytes, 64);
+    state.plan([point], Priority::Normal);
+    assert_eq!(state.reached(point), PointProgress::Unplanned, "the loop runs");
+    assert_eq!(state.queue(slot).backlog().bytes, 0);
+    drop(state);
+    finish(&engine, point);
+}
+
+#[test]
 fn g06_a_loop_that_ends_needs_no_further_chunk() {
     let engine = engine(false);
     let slot = queue(&engine);

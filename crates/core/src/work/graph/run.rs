@@ -82,11 +82,10 @@ impl GraphStep {
         &self.run.plan.segments[at as usize].order
     }
 
-    /// Returns the bytes of device memory that the pool gets back after the part, which are not 0 only for the last part
-    /// of the only replay of a graph.
+    /// Returns the bytes of device memory that the pool gets back after the replay, which are not 0 only for the first
+    /// part of the only replay of a graph. A later part may wait in its queue for as long as a chunked loop runs.
     pub(crate) fn returned_bytes(&self) -> u64 {
-        let is_last = self.segment.is_some_and(|at| at as usize + 1 == self.run.plan.segments.len());
-        if is_last { self.run.memory } else { 0 }
+        if self.segment == Some(0) { self.run.memory } else { 0 }
     }
 
     /// Returns `true` if the graph was captured on several queues.
