@@ -11,6 +11,7 @@ use crate::memory::region::{ArrayShape, PaddedShape, Shape, elements};
 use crate::runtime::captured::check_host_access;
 use crate::runtime::event::same_context;
 use crate::runtime::owner::Owner;
+use crate::scheduler::host_guard::GuardOpening;
 use crate::scheduler::ordering::Admission;
 use crate::scheduler::wakers::Deadline;
 use fencepost_kernels::Element;
@@ -241,10 +242,10 @@ impl<T: Element, Dir: Direction, const D: usize> HostArray<T, Dir, D> {
             HostMemory::Pinned(array) => {
                 check_host_access(array.storage.block().into(), call, at)?;
                 let engine = array.storage.owner.engine();
-                let access = engine.host_access(&array.span(), want, deadline)?;
-                let mut access = access.ok_or_else(|| busy_error(&self.label))?;
+                let opening = GuardOpening { array: &self.label, at };
+                let access = engine.host_access(&array.span(), want, deadline, Some(opening))?;
+                let access = access.ok_or_else(|| busy_error(&self.label))?;
                 access.report_done(array.span().range());
-                access.hold_on_this_thread(&self.label, at);
                 let elements = HostElements::new(Cow::Borrowed(array), access, want.writes());
                 Ok(GuardedElements::Pinned(elements))
             }

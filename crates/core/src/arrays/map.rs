@@ -108,11 +108,11 @@ impl<T: Element, G> Mapping<T, G> {
         let want = HostUseKind::Map { write: self.write };
         let engine = self.array.storage.owner.engine();
         let task = match mode {
-            WaitMode::Block(deadline) => return engine.host_access(&span, want, *deadline).transpose(),
+            WaitMode::Block(deadline) => return engine.host_access(&span, want, *deadline, None).transpose(),
             WaitMode::Poll(task) => task,
         };
         loop {
-            match engine.claim(&span, want) {
+            match engine.claim(&span, want, None) {
                 Err(error) => return Some(Err(error)),
                 Ok(HostClaim::Granted(access)) => return Some(Ok(access)),
                 Ok(HostClaim::After(point)) => {

@@ -54,7 +54,8 @@ impl DerefMut for HostGuard {
 }
 
 impl Engine {
-    /// Waits until the host may access `span`. Returns `None` at the deadline.
+    /// Waits until the host may access `span`. Returns `None` at the deadline. With an `opening`, the program holds the
+    /// guard.
     ///
     /// # Errors
     /// Returns the error of a failed command that wrote bytes of `span` last, until the program has taken that error.
@@ -63,9 +64,10 @@ impl Engine {
         span: &Span,
         want: HostUseKind,
         deadline: Deadline,
+        opening: Option<GuardOpening<'_>>,
     ) -> Result<Option<HostGuard>> {
         loop {
-            match self.claim(span, want)? {
+            match self.claim(span, want, opening)? {
                 HostClaim::Granted(access) => return Ok(Some(access)),
                 HostClaim::After(point) => match self.wait(point, deadline) {
                     Ok(false) => return Ok(None),
@@ -83,7 +85,7 @@ impl Engine {
 
     /// Returns access to overwrite `span`, or `None` if the host must wait. Flushes nothing.
     pub(crate) fn try_overwrite(self: &Arc<Self>, span: &Span) -> Result<Option<HostGuard>> {
-        match self.claim(span, HostUseKind::Overwrite)? {
+        match self.claim(span, HostUseKind::Overwrite, None)? {
             HostClaim::Granted(access) => Ok(Some(access)),
             HostClaim::After(_) | HostClaim::Shared => Ok(None),
         }
@@ -94,11 +96,18 @@ impl Engine {
         self.lock().queues.is_outcome(point, error)
     }
 
-    /// Grants the host access to `span`, or returns what the host must wait for.
+    /// Grants the host access to `span`, or returns what the host must wait for. With an `opening`, records that this
+    /// thread of the program holds the guard: a wait of this thread for a command that the guard holds back is then an
+    /// error, and so is a replay that reads bytes which the guard may write.
     ///
     /// # Errors
     /// The errors of [`host_access`](Self::host_access). Access to overwrite ignores failed writes.
-    pub(crate) fn claim(self: &Arc<Self>, span: &Span, want: HostUseKind) -> Result<HostClaim> {
+    pub(crate) fn claim(
+        self: &Arc<Self>,
+        span: &Span,
+        want: HostUseKind,
+        opening: Option<GuardOpening<'_>>,
+    ) -> Result<HostClaim> {
         let mut state = self.lock();
         state.check_not_lost()?;
         let mut order = span.block.order();
@@ -129,7 +138,8 @@ impl Engine {
         if want != HostUseKind::Read && span.block.direct() {
             save_reads(&mut order, span, &access);
         }
-        Ok(HostClaim::Granted(HostGuard { engine: self.clone(), access, held: None }))
+        let held = opening.map(|opening| state.hold_guard(&span.block, want, opening));
+        Ok(HostClaim::Granted(HostGuard { engine: self.clone(), access, held }))
     }
 
     /// Waits until another host use of a block ends. Returns `false` at the deadline.
@@ -361,6 +371,15 @@ impl Engine {
     }
 }
 
+/// The call of the program that opens a guard of a pinned array.
+#[derive(Clone, Copy)]
+pub(crate) struct GuardOpening<'a> {
+    /// Name of the array.
+    pub(crate) array: &'a Arc<str>,
+    /// Source line of the call.
+    pub(crate) at: &'static Location<'static>,
+}
+
 /// Result of a request for host access.
 pub(crate) enum HostClaim {
     Granted(HostGuard),
@@ -469,25 +488,6 @@ impl HostGuard {
         self.engine.device.host_writes(self.access.block(), range);
     }
 
-    /// Records that this thread of the program holds the guard of `array`, which it opened at `opened`. A wait of this
-    /// thread for a command that the guard holds back is then an error.
-    pub(crate) fn hold_on_this_thread(&mut self, array: &Arc<str>, opened: &'static Location<'static>) {
-        let mut state = self.engine.lock();
-        let number = state.new_hold();
-        state.memory.held.push(HeldGuard {
-            number,
-            block: self.access.block().id,
-            array: array.clone(),
-            want: self.access.want(),
-            thread: this_thread(),
-            opened,
-            since: Instant::now(),
-            reported: false,
-        });
-        drop(state);
-        self.held = Some(number);
-    }
-
     /// Adds the uses in `range` that this guard had to wait for to the host clock. Called before the program receives
     /// the bytes.
     pub(crate) fn report_done(&self, range: Range<u64>) {
@@ -515,6 +515,22 @@ impl Drop for HostGuard {
 }
 
 impl State {
+    /// Records that this thread holds a guard of a block. Returns the number of the guard.
+    fn hold_guard(&mut self, block: &Block, want: HostUseKind, opening: GuardOpening<'_>) -> HoldId {
+        let number = self.new_hold();
+        self.memory.held.push(HeldGuard {
+            number,
+            block: block.id,
+            array: opening.array.clone(),
+            want,
+            thread: this_thread(),
+            opened: opening.at,
+            since: Instant::now(),
+            reported: false,
+        });
+        number
+    }
+
     /// Checks that this thread holds no guard that holds back the commands up to `point`.
     ///
     /// # Errors
@@ -602,10 +618,9 @@ mod tests {
 
     /// Opens a guard as a pinned array does.
     fn opened(engine: &Arc<Engine>, block: &Arc<Block>, want: HostUseKind) -> HostGuard {
-        let access = engine.host_access(&span(block), want, Deadline::after(None));
-        let mut guard = access.expect("the device is there").expect("a wait without limit has an end");
-        guard.hold_on_this_thread(&"array".into(), Location::caller());
-        guard
+        let opening = GuardOpening { array: &"array".into(), at: here() };
+        let access = engine.host_access(&span(block), want, Deadline::after(None), Some(opening));
+        access.expect("the device is there").expect("a wait without limit has an end")
     }
 
     /// Opens a guard on another thread.

@@ -1,14 +1,15 @@
 //! Checks that a queue which the host holds continues after the release.
 
 use crate::error::ErrorDetail;
-use crate::memory::block::Block;
+use crate::memory::block::{Block, HostUse};
 use crate::memory::host_access::HostUseKind;
 use crate::scheduler::engine::Engine;
-use crate::scheduler::host_guard::HostGuard;
+use crate::scheduler::host_guard::{GuardOpening, HostGuard};
 use crate::scheduler::loom_models::ContextThread::Lane;
 use crate::scheduler::loom_models::{Model, QUICK};
-use crate::scheduler::test_engine::{self, block, enqueue_work, span};
+use crate::scheduler::test_engine::{self, block, enqueue_work, here, span};
 use crate::scheduler::wakers::Deadline;
+use crate::work::step::Work;
 use fencepost_sync::{Point, Slot};
 use std::sync::Arc;
 
@@ -83,8 +84,27 @@ fn two_host_writes_of_one_block_run_one_after_the_other() {
     });
 }
 
+#[test]
+fn work_that_reads_the_bytes_is_refused_once_a_guard_may_write_them() {
+    QUICK.explore(|model, _| {
+        let block = block();
+        let engine = model.engine.clone();
+        let same = block.clone();
+        model.thread(move |_| {
+            let opening = GuardOpening { array: &"array".into(), at: here() };
+            let write = HostUseKind::Write;
+            drop(engine.host_access(&span(&same), write, Deadline::after(None), Some(opening)));
+        });
+        let reads = Work::Copy { src: span(&block), dst: span(&test_engine::block()) };
+        let state = model.engine.lock();
+        if block.order().host == HostUse::Writing {
+            assert!(state.memory.check_maps(&reads).is_err());
+        }
+    });
+}
+
 fn host_access(engine: &Arc<Engine>, block: &Arc<Block>) -> HostGuard {
-    let access = engine.host_access(&span(block), HostUseKind::Write, Deadline::after(None));
+    let access = engine.host_access(&span(block), HostUseKind::Write, Deadline::after(None), None);
     access.expect("the device is there").expect("a wait without limit has an end")
 }
 
