@@ -34,6 +34,7 @@ pub fn cases() -> Vec<Case> {
         case("g07_timed_markers_of_another_context_have_times_of_its_clock", timed),
         case("g07_what_a_graph_of_several_contexts_cannot_do_is_refused_by_name", refused),
         case("g07_a_replay_that_is_refused_executes_nothing", nothing_executes),
+        case("g07_a_replay_that_one_context_refuses_enqueues_nothing_in_another", open_guard),
         case("g07_a_lost_device_of_one_context_fails_the_replay", lost),
         case("g07_a_lost_device_keeps_no_memory_of_another_context", loss_returns),
         case("g07_everything_may_be_dropped_while_replays_are_in_flight", dropped),
@@ -662,6 +663,29 @@ fn nothing_executes(s: &Subject) {
         assert_eq!(one.to_vec(&x).unwrap(), [5; N], "{names}");
         assert_eq!(two.to_vec(&y).unwrap(), [5; N], "{names}");
     });
+}
+
+/// The commands of the third context are enqueued before those of the second.
+fn open_guard(s: &Subject) {
+    let others: Vec<Context> = partners(s, Policy::Ordered).into_iter().map(|(_, ctx)| ctx).collect();
+    let ctx = s.ctx();
+    let queue = ctx.queue("main");
+    let [y, z] = [0, 1].map(|at| others[at].zeros::<u32, 1>([N]).unwrap());
+    let mut source = others[0].pinned::<u32, Upload, 1>([N]).unwrap();
+    source.host_mut().unwrap().fill(5);
+    let (graph, ()) = queue.graph_of(|c| {
+        let [second, third] = [c.fork_on(&others[0], "second")?, c.fork_on(&others[1], "third")?];
+        second.upload(&source, &mut y.clone())?;
+        third.fill(&mut z.clone(), 5)?;
+        c.wait_for(&second)?;
+        c.wait_for(&third)
+    });
+    let guard = source.host_mut().unwrap();
+    assert_error!(queue.replay(&graph), ErrorDetail::OpenGuard { .. });
+    drop(guard);
+    assert_eq!(others[1].to_vec(&z).unwrap(), [0; N]);
+    queue.replay(&graph).unwrap();
+    assert_eq!([(0, &y), (1, &z)].map(|(at, x)| others[at].to_vec(x).unwrap()), [[5; N]; 2]);
 }
 
 fn lost(s: &Subject) {

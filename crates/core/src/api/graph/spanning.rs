@@ -455,8 +455,7 @@ impl<'g> ReplayBuilder<'g> {
     /// from enqueuing waits between contexts.
     fn enqueue_all(&mut self) -> Result<()> {
         let turn = lock_enqueueing();
-        let first = &self.queues[0];
-        first.owner.engine().check_parts(first.by, &first.commands, &self.turns(0))?;
+        self.check_all()?;
         for context in (0..self.queues.len()).rev() {
             let turns = self.turns(context);
             let queue = &mut self.queues[context];
@@ -470,6 +469,17 @@ impl<'g> ReplayBuilder<'g> {
                 answers.map_err(|error| if context > 0 { lost(&engine, error) } else { error })?;
         }
         drop(turn);
+        Ok(())
+    }
+
+    /// Checks the commands of all contexts, so that a refusal in one of them enqueues nothing in another.
+    fn check_all(&self) -> Result<()> {
+        let used = self.queues.iter().enumerate().filter(|(_, queue)| !queue.commands.is_empty());
+        for (context, queue) in used {
+            let engine = queue.owner.engine();
+            let checked = engine.check_parts(queue.by, &queue.commands, &self.turns(context));
+            checked.map_err(|error| if context > 0 { lost(engine, error) } else { error })?;
+        }
         Ok(())
     }
 
