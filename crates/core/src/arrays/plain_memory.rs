@@ -86,8 +86,8 @@ struct AwaitedDownload {
 }
 
 impl AwaitedDownload {
-    /// Waits on another thread until the command that copies the bytes has ended, even with an error. Only a wait on that
-    /// thread finds that it could never end, for example because the thread runs a callback that comes before the command.
+    /// Waits on a second thread until the command that copies the bytes has ended, even with an error. Only a wait on
+    /// that thread finds that it could never end, for example inside a callback that comes before the command.
     ///
     /// # Errors
     /// The error of the wait; `Busy` at the deadline.

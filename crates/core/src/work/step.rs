@@ -88,8 +88,8 @@ impl Work {
         }
     }
 
-    /// Returns the bytes of memory that count towards the backlog with the command: the staging memory of an upload, and
-    /// the memory of a graph with only one replay.
+    /// Returns the bytes of memory that count towards the backlog with the command: the staging memory of an upload,
+    /// and the memory of a graph with only one replay.
     #[inline]
     pub(crate) fn held_bytes(&self) -> u64 {
         match self {
