@@ -1,5 +1,4 @@
-//! 15. Computes a step of heat conduction by conjugate gradients: the device ends the loop, and a loop on the host
-//! verifies it.
+//! 15. Computes a step of heat conduction by conjugate gradients. The device ends the loop, and the host verifies it.
 //!
 //! Run `cargo run --release --example 15_conjugate_gradient -- --side 256`. `--trace FILE.html` shows when each command
 //! ran.

@@ -1,5 +1,4 @@
-//! 19. Groups five million orders by customer, and finds the customers with the largest mean. The number of groups
-//! stays on the device.
+//! 21. Finds the customers with the largest mean of five million orders. The number of groups stays on the device.
 //!
 //! Run `cargo run --release --example 21_groups`. `-- --rows 100000` makes fewer orders.
 
