@@ -10,7 +10,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 /// Usual time limit of a case.
-const LIMIT: Duration = Duration::from_secs(60);
+const LIMIT: Duration = Duration::from_secs(120);
 
 /// Longest wait for contexts that end on their own thread after their case. The next case and the end of the process
 /// wait for them, because such a context can still produce a message of the validation layer, and the end of the

@@ -1,20 +1,18 @@
 //! A01, G11: each verb in the bodies of conditions and loops, against the same calls on a queue.
 
-use super::verb_table::{Arrays, UNWRITTEN, Verb, table};
+use super::verb_table::{Arrays, LIMIT, UNWRITTEN, Verb, table};
 use super::*;
 use fencepost::graph::Contents;
 use std::cell::RefCell;
-use std::time::Duration;
 
 pub fn cases() -> Vec<Case> {
     let loaded = case("a01_each_verb_in_a_body_has_the_same_results_in_a_loaded_graph", loaded);
     vec![
-        // Each verb runs in several forms and iterations. On GL, that takes half a minute of a processor.
         case("a01_each_verb_in_a_body_of_each_kind_equals_that_of_a_queue", |s| {
             with_shares(s, || in_bodies(s))
         })
-        .within(Duration::from_secs(180)),
-        loaded.native_only("a file has the same nodes for each adapter"),
+        .within(LIMIT),
+        loaded.native_only("a file has the same nodes for each adapter").within(LIMIT),
         case("a01_each_verb_that_returns_a_value_is_refused_in_a_body", refused).host_side(),
     ]
 }

@@ -76,6 +76,10 @@ const OPERATIONS: [Operation; 6] = [
     Operation::SmallestNumber,
     Operation::LargestNumber,
 ];
+/// Bits of weights, made of a random word `x`: of all exponents, close to the smallest and the largest number, and
+/// infinite.
+const WEIGHTS: [&str; 5] =
+    ["x", "x >> 8u", "x & 0x81ffffffu", "0x7e800000u | (x & 0x817fffffu)", "0x7f800000u | (x & 0x80000000u)"];
 /// Composition of two functions `x -> m x + c` modulo 2^16, the first one first: it does not commute.
 const COMPOSE: &str = "((a * b) & 0xffffu) | (((b & 0xffffu) * (a >> 16u) + (b >> 16u)) << 16u)";
 
@@ -507,11 +511,8 @@ impl Calls {
                 q.histogram_weighted(&a.numbers, &a.y, Bins::even(-1.0..1.0), &mut a.other.slice(0..bins)?)
             });
         }
-        // Weights of all exponents, close to the smallest and the largest number, and infinite.
-        for bits in
-            ["x", "x & 0x81ffffffu", "0x7e800000u | (x & 0x817fffffu)", "0x7f800000u | (x & 0x80000000u)"]
-        {
-            for bins in [1, 13, 200, 300] {
+        for bits in WEIGHTS {
+            for bins in [1, 13, 200, 256, 300] {
                 self.add("histogram_weighted floats", move |q, a| {
                     q.map(&a.y, bits, &mut a.other)?;
                     let weights = a.other.cast_bits::<f32>();
@@ -519,6 +520,28 @@ impl Calls {
                     q.histogram_weighted(&a.sorted, &weights, Bins::modulo(), &mut sums)
                 });
             }
+            self.add("histogram_weighted floats between edges", move |q, a| {
+                q.map(&a.y, bits, &mut a.other)?;
+                let weights = a.other.cast_bits::<f32>();
+                let mut sums = a.few.slice(0..7)?.cast_bits();
+                q.histogram_weighted(&a.numbers, &weights, Bins::edges(edges), &mut sums)
+            });
+        }
+        // Sums of 2^24, 1 and the smallest number, and of 2^36, 2^12 and 2^11: the last weight alone rounds the sum up.
+        for [large, half, small] in
+            [[0x4B80_0000_u32, 0x3F80_0000, 1], [0x5180_0000, 0x4580_0000, 0x4500_0000]]
+        {
+            self.add("histogram_weighted floats between two numbers", move |q, a| {
+                let bins = N as u32 / 3;
+                let weight =
+                    format!("select(select({small}u, {half}u, i < {}u), {large}u, i < {bins}u)", 2 * bins);
+                q.map(&a.y, &weight, &mut a.other)?;
+                let mut places = a.both.slice(0..N)?;
+                q.map(&a.y, &format!("i % {bins}u"), &mut places)?;
+                let weights = a.other.cast_bits::<f32>();
+                let mut sums = a.out.slice(0..N / 3)?.cast_bits();
+                q.histogram_weighted(&places, &weights, Bins::modulo(), &mut sums)
+            });
         }
         for bits in [0, 20, 31] {
             self.add("histogram_fixed", move |q, a| {

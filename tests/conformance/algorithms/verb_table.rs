@@ -4,6 +4,7 @@
 
 use fencepost::algorithms::prelude::*;
 use fencepost::{CommandQueue, Context, DeviceArray, Element, Result, args};
+use std::time::Duration;
 
 /// Arrays of a call: those that a verb reads, and those that it writes.
 pub(crate) struct Arrays {
@@ -27,6 +28,8 @@ pub(crate) struct Arrays {
 
 /// Number of rows and segments of an array, and number of elements of the short arrays.
 pub(super) const FEW: usize = 16;
+/// Time limit of a case with all verbs. Some take half a minute of a processor, and other processes run beside them.
+pub(crate) const LIMIT: Duration = Duration::from_secs(180);
 /// Elements on each side of a guarded array.
 const GUARD: usize = 64;
 /// Guard elements around inputs: as words and as floats, each result changes with one of them.
