@@ -511,22 +511,6 @@ impl Calls {
                 q.histogram_weighted(&a.numbers, &a.y, Bins::even(-1.0..1.0), &mut a.other.slice(0..bins)?)
             });
         }
-        for bits in WEIGHTS {
-            for bins in [1, 13, 200, 256, 300] {
-                self.add("histogram_weighted floats", move |q, a| {
-                    q.map(&a.y, bits, &mut a.other)?;
-                    let weights = a.other.cast_bits::<f32>();
-                    let mut sums = a.out.slice(0..bins)?.cast_bits();
-                    q.histogram_weighted(&a.sorted, &weights, Bins::modulo(), &mut sums)
-                });
-            }
-            self.add("histogram_weighted floats between edges", move |q, a| {
-                q.map(&a.y, bits, &mut a.other)?;
-                let weights = a.other.cast_bits::<f32>();
-                let mut sums = a.few.slice(0..7)?.cast_bits();
-                q.histogram_weighted(&a.numbers, &weights, Bins::edges(edges), &mut sums)
-            });
-        }
         // Sums of 2^24, 1 and the smallest number, and of 2^36, 2^12 and 2^11: the last weight alone rounds the sum up.
         for [large, half, small] in
             [[0x4B80_0000_u32, 0x3F80_0000, 1], [0x5180_0000, 0x4580_0000, 0x4500_0000]]
@@ -541,6 +525,24 @@ impl Calls {
                 let weights = a.other.cast_bits::<f32>();
                 let mut sums = a.out.slice(0..N / 3)?.cast_bits();
                 q.histogram_weighted(&places, &weights, Bins::modulo(), &mut sums)
+            });
+        }
+        for bits in WEIGHTS {
+            self.add("histogram_weighted floats", move |q, a| {
+                q.map(&a.y, bits, &mut a.other)?;
+                let weights = a.other.cast_bits::<f32>();
+                let mut many = a.out.cast_bits();
+                let mut few = a.few.slice(0..7)?.cast_bits();
+                q.histogram_weighted(&a.sorted, &weights, Bins::modulo(), &mut many)?;
+                q.histogram_weighted(&a.numbers, &weights, Bins::edges(edges), &mut few)
+            });
+        }
+        for bins in [13, 200, 256] {
+            self.add("histogram_weighted floats of 13, 200 and 256 bins", move |q, a| {
+                q.map(&a.y, WEIGHTS[1], &mut a.other)?;
+                let weights = a.other.cast_bits::<f32>();
+                let mut sums = a.out.slice(0..bins)?.cast_bits();
+                q.histogram_weighted(&a.sorted, &weights, Bins::modulo(), &mut sums)
             });
         }
         for bits in [0, 20, 31] {
