@@ -511,10 +511,13 @@ impl Calls {
                 q.histogram_weighted(&a.numbers, &a.y, Bins::even(-1.0..1.0), &mut a.other.slice(0..bins)?)
             });
         }
-        // Sums of 2^24, 1 and the smallest number, and of 2^36, 2^12 and 2^11: the last weight alone rounds the sum up.
-        for [large, half, small] in
-            [[0x4B80_0000_u32, 0x3F80_0000, 1], [0x5180_0000, 0x4580_0000, 0x4500_0000]]
-        {
+        // Sums of 2^24, 1 and nothing or the smallest number, and of 2^36, 2^12 and 2^11. The last weight alone rounds the
+        // sum up.
+        for [large, half, small] in [
+            [0x4B80_0000_u32, 0x3F80_0000, 0],
+            [0x4B80_0000, 0x3F80_0000, 1],
+            [0x5180_0000, 0x4580_0000, 0x4500_0000],
+        ] {
             self.add("histogram_weighted floats between two numbers", move |q, a| {
                 let bins = N as u32 / 3;
                 let weight =
