@@ -12,7 +12,7 @@ use fencepost_kernels::is_reserved_word;
 
 /// Entry point of the kernels.
 const ENTRY: &str = "map_elements";
-/// Names of the kernel's text that are not hidden. An expression must not use them, because a later version may rename
+/// The names of the kernel's text that are not hidden. An expression must not use them, because a later version may rename
 /// them.
 const OWN_NAMES: [&str; 3] = ["WORKGROUP", ENTRY, "linear_id"];
 /// Name of the place of an element in expressions.

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// Numbers of lines of a program, in Rust and in WGSL.
+/// Length of a program, in lines of Rust and of WGSL.
 type Lengths = [usize; 2];
 
 fn gallery() -> Page {

@@ -23,7 +23,7 @@ use crate::bytes::bytes;
 use crate::cli::{self, When};
 use crate::output;
 
-/// Limits of a check that the command line does not ask for.
+/// Largest extent of a check that the command line does not ask for.
 #[derive(Clone, Copy, Debug)]
 struct Limits {
     time: Duration,
