@@ -1,7 +1,7 @@
 //! Cases, and the trials of a case on each subject.
 
 use super::adapters::{self, Found};
-use super::full::{CHECKED, DEFAULT, all_checked, begin_case, mode, slots};
+use super::full::{DEFAULT, all_checked, begin_case, mode, slots};
 use super::results::{self, Ended};
 use super::subject::{Place, Subject};
 use super::{validation, watchdog};
@@ -172,8 +172,7 @@ impl Case {
         match self {
             // The host decides the result before a recorder receives the work.
             Self { host_side: true, .. } => &[],
-            // Verbs consist of launches, which other cases execute in each mode. Only their kernels differ in this mode.
-            _ if self.is_of_a_verb() && place.is_vulkan() && !self.name.starts_with("a18_") => &[CHECKED],
+            // Verbs consist of launches, which other cases execute in each mode.
             _ if self.is_of_a_verb() => &[],
             _ if place.is_gl() => &["hal", "direct"],
             _ if !place.is_vulkan() => &[],

@@ -33,7 +33,7 @@ pub fn slots() -> Option<usize> {
 /// Name of the mode without a variable.
 pub const DEFAULT: &str = "default";
 /// Name of the mode in which all kernels have all runtime checks.
-pub const CHECKED: &str = "checked";
+const CHECKED: &str = "checked";
 
 /// Returns the name of the mode: the value of the variable that replaces the recorder or the memory, or one of the two names
 /// above.
