@@ -2,7 +2,7 @@
 
 use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::{fs, thread};
+use std::{env, fs, thread};
 
 use anyhow::{Context, Result, bail};
 
@@ -49,6 +49,8 @@ impl Options {
     }
 }
 
+/// Cargo's variable with the program that compiles the crates of the workspace.
+const WRAPPER: &str = "RUSTC_WORKSPACE_WRAPPER";
 /// Number of the slowest tests that are listed at the end.
 const SLOWEST: usize = 12;
 /// Seconds of the fuzzer in a full run.
@@ -71,14 +73,19 @@ pub(crate) fn test(workspace: &Workspace, options: &Options) -> bool {
         Ok(found.missing.map_or(Done::Yes, Done::Partly))
     });
     let mut programs = Vec::new();
+    let mut warnings = None;
     steps.run("build", || {
-        programs = suite::build(workspace)?;
+        let built = suite::build(workspace)?;
+        programs = built.programs;
+        warnings = Some(built.warnings);
         Ok(())
     });
+    let clippy_ran = env::var(WRAPPER).is_ok_and(|wrapper| wrapper == "clippy-driver");
+    let warnings = warnings.filter(|_| clippy_ran);
     let mut slowest = String::new();
     let ran = AtomicUsize::new(0);
     thread::scope(|scope| {
-        let checks = scope.spawn(|| checks(workspace, options, &ran));
+        let checks = scope.spawn(|| checks(workspace, options, warnings, &ran));
         let dependencies = scope.spawn(|| timed("deny", || deny(workspace, options.may_build_deny())));
         steps.run("tests", || {
             let results = suite::no_results(workspace, "test")?;
@@ -104,8 +111,14 @@ fn run_suite(programs: &[Program], vars: &Vars, options: &Options, results: &Pat
     suite::run(&suite::cut(programs, &plan)?)
 }
 
-/// Runs the steps that need no device test: they read the sources or compile. Adds its tests to `ran`.
-fn checks(workspace: &Workspace, options: &Options, ran: &AtomicUsize) -> Vec<Step> {
+/// Runs the steps that need no device test: they read the sources or compile. `warnings` are those of the build, if
+/// clippy compiled it. Adds its tests to `ran`.
+fn checks(
+    workspace: &Workspace,
+    options: &Options,
+    warnings: Option<Vec<String>>,
+    ran: &AtomicUsize,
+) -> Vec<Step> {
     let may_install = options.request.may_install;
     let done = |line: Line| line.dir(workspace.root()).run().map(|()| Done::Yes);
     let web = || targets::check(workspace, &[Target::Web], may_install).map(|()| Done::Yes);
@@ -114,7 +127,11 @@ fn checks(workspace: &Workspace, options: &Options, ran: &AtomicUsize) -> Vec<St
             ran.fetch_add(suite::doc_tests(workspace, &options.filter)?, Ordering::Relaxed);
             Ok(Done::Yes)
         }),
-        timed("clippy", || done(clippy())),
+        timed("clippy", || match warnings {
+            Some(warnings) if warnings.is_empty() => Ok(Done::Yes),
+            Some(warnings) => bail!("{} warnings, in the output of the build", warnings.len()),
+            None => done(clippy()),
+        }),
     ];
     if options.full {
         steps.push(timed("count", || {
@@ -135,8 +152,10 @@ fn checks(workspace: &Workspace, options: &Options, ran: &AtomicUsize) -> Vec<St
     steps
 }
 
+/// Returns the command line of clippy, with the features of the tests.
 fn clippy() -> Line {
-    cargo().args(["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"])
+    let targets = ["--workspace", "--all-targets", "--features", "fencepost/validation"];
+    cargo().arg("clippy").args(targets).args(["--", "-D", "warnings"])
 }
 
 /// Builds the documentation of the libraries. Building an example too makes cargo select the features of the tests, and

@@ -79,7 +79,7 @@ fn dawn(workspace: &Workspace, may_install: bool) -> Result<PathBuf> {
 fn texts(workspace: &Workspace) -> Result<PathBuf> {
     let folder = workspace.made("tint")?;
     empty(&folder)?;
-    let programs = suite::build(workspace)?;
+    let programs = suite::build(workspace)?.programs;
     let program = programs.iter().find(|program| program.name == PROGRAM);
     let program = program.with_context(|| format!("cargo names no test program `{PROGRAM}`"))?;
     for tests in TESTS {

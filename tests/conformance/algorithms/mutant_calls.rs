@@ -286,6 +286,7 @@ impl Calls {
         });
     }
 
+    #[expect(clippy::too_many_lines, reason = "it is a list of calls")]
     fn ordered(&mut self) {
         for sort in [Sort::ascending(), Sort::descending(), Sort::descending().bits(3..30)] {
             self.add("sort f32", move |q, a| q.sort(&a.numbers, &mut a.floats(), sort));
@@ -409,6 +410,7 @@ impl Calls {
         });
     }
 
+    #[expect(clippy::too_many_lines, reason = "it is a list of calls")]
     fn moves(&mut self) {
         self.add("dot rows", |q, a| {
             let [x, y] = [&a.x, &a.y].map(|list| list.reshape([3, N / 3]));

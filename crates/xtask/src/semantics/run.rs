@@ -24,7 +24,7 @@ impl Programs {
     /// Builds the test programs for a full run, and keeps those with tests that are named after rules. Returns their tests too:
     /// `<test>::<adapter>`, or `<module>::<test>`.
     pub(super) fn build(workspace: &Workspace, vars: &Vars) -> Result<(Self, Ids)> {
-        let mut programs = suite::build(workspace)?;
+        let mut programs = suite::build(workspace)?.programs;
         let mut ids = Ids::new();
         for program in &programs {
             ids.insert(program.name.clone(), program.ids(vars, true)?);

@@ -18,7 +18,7 @@ use anyhow::{Context, Result, bail};
 pub(crate) use self::modes::{MODES, Mode, modes_named};
 use self::pool::Summary;
 pub(crate) use self::pool::{peak, too_much};
-pub(crate) use self::programs::{Program, executable, listed, messages, messages_of, tests};
+pub(crate) use self::programs::{Program, TestBuild, executable, listed, messages, messages_of, tests};
 pub(crate) use self::shards::{MEMORY, Shard, results};
 use crate::environment::Vars;
 use crate::workspace::Workspace;
@@ -39,7 +39,7 @@ pub(crate) struct Plan<'a> {
 ///
 /// # Errors
 /// A program does not compile.
-pub(crate) fn build(workspace: &Workspace) -> Result<Vec<Program>> {
+pub(crate) fn build(workspace: &Workspace) -> Result<TestBuild> {
     programs::build(workspace)
 }
 

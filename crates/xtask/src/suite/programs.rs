@@ -40,17 +40,23 @@ pub(crate) fn tests() -> Line {
     cargo().args(TESTS)
 }
 
+/// The test programs of all crates, and the warnings of the compiler.
+pub(crate) struct TestBuild {
+    pub(crate) programs: Vec<Program>,
+    pub(crate) warnings: Vec<String>,
+}
+
 /// Builds the test programs of all crates.
 ///
 /// # Errors
 /// A program does not compile, or cargo names none.
-pub(crate) fn build(workspace: &Workspace) -> Result<Vec<Program>> {
+pub(crate) fn build(workspace: &Workspace) -> Result<TestBuild> {
     let messages = messages_of(tests().arg("--no-run").dir(workspace.root()))?;
-    let found: Vec<Program> = messages.iter().filter_map(program).collect();
-    if found.is_empty() {
+    let programs: Vec<Program> = messages.iter().filter_map(program).collect();
+    if programs.is_empty() {
         bail!("cargo names no test program");
     }
-    Ok(found)
+    Ok(TestBuild { programs, warnings: messages.iter().filter_map(warning).collect() })
 }
 
 /// Runs a build twice: the first run prints the errors of the compiler, the second returns cargo's messages.
@@ -79,6 +85,12 @@ pub(crate) fn executable(messages: &[Value], (name, kind): (&str, &str)) -> Opti
 /// Returns the names of tests from the list that a test program printed.
 pub(crate) fn listed(list: &str) -> impl Iterator<Item = &str> {
     list.lines().filter_map(|line| line.strip_suffix(": test"))
+}
+
+/// Returns the text of a message of the compiler.
+fn warning(message: &Value) -> Option<String> {
+    let rendered = message["message"]["rendered"].as_str();
+    rendered.filter(|_| message["reason"] == "compiler-message").map(str::to_owned)
 }
 
 fn program(message: &Value) -> Option<Program> {
@@ -144,6 +156,14 @@ no message
         assert_eq!(names, ["fencepost-core unit", "xtask unit", "conformance"]);
         assert_eq!(found[2].dir, Path::new("/w/crates/fencepost"));
         assert_eq!(found[2].path, Path::new("/w/target/conformance-1"));
+    }
+
+    #[test]
+    fn the_warnings_are_the_messages_of_the_compiler() {
+        let message =
+            json!({"reason": "compiler-message", "message": {"level": "warning", "rendered": "warning: a"}});
+        assert_eq!(warning(&message).as_deref(), Some("warning: a"));
+        assert!(messages(MESSAGES).iter().all(|message| warning(message).is_none()));
     }
 
     #[test]
