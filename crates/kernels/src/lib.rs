@@ -60,6 +60,7 @@ mod source;
 mod spirv;
 mod splice;
 mod stack;
+mod storage_access;
 mod tokens;
 mod trusted;
 mod type_place;
@@ -102,6 +103,8 @@ pub use snippets::snippets;
 pub use source::{ShaderSource, builtins};
 #[doc(hidden)]
 pub use stack::{calling_thread, on_compiler_stack, on_stack_of};
+#[doc(hidden)]
+pub use storage_access::with_writable_storage;
 pub use trusted::{Trust, TrustedKernel, trust_of, trusted_kernels};
 
 /// Items used by the code that `#[derive(KernelArgs)]` generates. The facade re-exports this module.

@@ -16,6 +16,9 @@ mod clock;
 mod error;
 mod fork;
 mod ids;
+#[cfg(target_arch = "wasm32")]
+#[doc(hidden)]
+pub mod page;
 mod pending;
 #[doc(hidden)]
 pub mod prim;

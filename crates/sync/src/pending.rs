@@ -14,7 +14,8 @@ pub trait Late<T, E>: MaybeSend {
     /// Polls like [`Future::poll`]. The caller does not poll again after the result was ready.
     fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Result<T, E>>;
 
-    /// Blocks until the result is available. Returns `None` if `limit` has passed first; the caller may call again.
+    /// Blocks until the result is available. Returns `None` if `limit` has passed first; the caller may call again. Not
+    /// called in a browser, where a wait polls.
     fn wait(&mut self, limit: Option<Duration>) -> Option<Result<T, E>>;
 }
 
@@ -94,15 +95,33 @@ impl<T, E: From<Error>> Pending<T, E> {
         match std::mem::replace(&mut self.state, PendingState::Taken) {
             PendingState::Ready(result) => result.map(Some),
             PendingState::Taken => Err(Error::Taken.into()),
-            PendingState::Late(mut source) => match source.wait(limit) {
-                Some(result) => result.map(Some),
-                None => {
+            PendingState::Late(mut source) => match wait(&mut *source, limit) {
+                Ok(Some(result)) => result.map(Some),
+                unfinished => {
                     self.state = PendingState::Late(source);
-                    Ok(None)
+                    unfinished.map(|_| None).map_err(E::from)
                 }
             },
         }
     }
+}
+
+/// Blocks until the result of `source` is available. Returns `None` after `limit`.
+///
+/// # Errors
+/// [`Error::WouldBlock`] if this thread may not block.
+#[cfg(not(target_arch = "wasm32"))]
+fn wait<T, E>(source: &mut dyn Late<T, E>, limit: Option<Duration>) -> Result<Option<Result<T, E>>, Error> {
+    Ok(source.wait(limit))
+}
+
+#[cfg(target_arch = "wasm32")]
+fn wait<T, E>(source: &mut dyn Late<T, E>, limit: Option<Duration>) -> Result<Option<Result<T, E>>, Error> {
+    let mut cx = Context::from_waker(std::task::Waker::noop());
+    crate::page::wait(limit, || match source.poll(&mut cx) {
+        Poll::Ready(result) => Some(result),
+        Poll::Pending => None,
+    })
 }
 
 impl<T: Unpin, E: From<Error> + Unpin> Future for Pending<T, E> {

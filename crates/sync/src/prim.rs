@@ -19,7 +19,8 @@ use loom::sync as imp;
 use std::ops::{Deref, DerefMut};
 #[cfg(not(fencepost_loom))]
 use std::sync as imp;
-use std::time::{Duration, Instant};
+use std::time::Duration;
+use web_time::Instant;
 
 /// A locked mutex. In a build with debug assertions, each thread counts its locked mutexes: user code runs only while
 /// the count is 0, which [`assert_unlocked`] checks.

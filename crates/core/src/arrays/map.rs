@@ -122,9 +122,16 @@ impl<T: Element, G> Mapping<T, G> {
                         return Some(Err(error));
                     }
                 }
-                // The end of another host access may not wake this task, so the task polls again at once.
+                // The end of another host access may not wake this task, so the task polls again at once; in a browser
+                // after the page has handled its events, because that access may end in one of them.
                 Ok(HostClaim::Shared) => {
+                    #[cfg(not(target_arch = "wasm32"))]
                     task.wake_by_ref();
+                    #[cfg(target_arch = "wasm32")]
+                    crate::scheduler::turn::after_the_event_loop({
+                        let task = (*task).clone();
+                        move || task.wake()
+                    });
                     return None;
                 }
             }

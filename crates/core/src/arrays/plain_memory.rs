@@ -4,7 +4,7 @@ use crate::arrays::host_array::busy_error;
 use crate::arrays::read::{OutputPlace, Reading, ReplayedDownload};
 use crate::error::{Error, ErrorDetail, Result};
 use crate::runtime::owner::Owner;
-use crate::runtime::pending::{LateSteps, WaitMode, may_block};
+use crate::runtime::pending::{LateSteps, WaitMode, block_on};
 use crate::scheduler::engine::Engine;
 use crate::scheduler::wakers::Deadline;
 use fencepost_kernels::Element;
@@ -199,11 +199,13 @@ impl<T: Element> ComingDownload<T> {
         Self { engine, point, steps: Box::new(place.steps::<T>(len, ())) }
     }
 
-    /// Waits for the elements; in a browser, only polls. Returns `None` if they are not there in time.
+    /// Waits for the elements. Returns `None` if they are not there in time.
     fn wait(&mut self, deadline: Deadline) -> Option<Result<Vec<T>>> {
-        let mode =
-            if may_block().is_ok() { WaitMode::Block(deadline) } else { WaitMode::Poll(Waker::noop()) };
-        self.steps.advance(&mode)
+        match block_on(deadline, |mode| self.steps.advance(mode)) {
+            // In a browser, where no call may block, the elements are not there in time.
+            Err(error) if matches!(error.detail(), ErrorDetail::Pending(fencepost_sync::Error::WouldBlock)) => None,
+            waited => waited.transpose(),
+        }
     }
 
     /// Returns `true` if the download itself has ended with `error`. Any other error is that of a wait, and says nothing
@@ -227,7 +229,7 @@ pub(crate) fn finish_download<T: Element>(
     let mut plain = lock(memory);
     while let Some(awaited) = plain.awaited.clone() {
         // User code that runs during this thread's wait comes here if it also uses the array.
-        if awaited.thread == here || deadline.has_passed() || may_block().is_err() {
+        if awaited.thread == here || deadline.has_passed() {
             return Err(busy_error(label));
         }
         drop(plain);

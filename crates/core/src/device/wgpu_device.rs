@@ -4,6 +4,8 @@
 use crate::device::kernel_folder::{CompileTarget, KernelFolder};
 use crate::device::native_backend::NativeBackend;
 use crate::device::wgpu_pipeline::{BindGroups, WgpuPipeline};
+#[cfg(target_arch = "wasm32")]
+use crate::device::ExecutionFailure;
 use crate::device::{CostModel, Device, SubmitFailure};
 use crate::driver::caps::Caps;
 use crate::driver::error_scopes::{Operation, scoped, scoped_memory};
@@ -18,6 +20,8 @@ use crate::memory::wgpu_memory::{WgpuMemory, refused};
 use crate::work::kernel_launch::{DevicePipeline, Pipeline, PipelineDescriptor};
 use fencepost_kernels::report;
 use fencepost_sync::Lost;
+#[cfg(target_arch = "wasm32")]
+use fencepost_sync::Stamp;
 use fencepost_sync::backend::{LostFlag, poll};
 #[cfg(native)]
 use fencepost_sync::prim::MutexGuard;
@@ -62,6 +66,9 @@ pub(crate) struct WgpuDevice {
     pub(crate) native_bodies: AtomicU64,
     /// Time of the last probe for device loss.
     probed: Mutex<Option<Instant>>,
+    /// Failures of batches that the browser has reported after their submission.
+    #[cfg(target_arch = "wasm32")]
+    pub(crate) late_failures: Arc<Mutex<Vec<ExecutionFailure>>>,
 }
 
 /// Path by which batches reach the device.
@@ -137,6 +144,8 @@ impl WgpuDevice {
             is_past_wgpu: AtomicBool::new(false),
             native_bodies: AtomicU64::new(0),
             probed: Mutex::default(),
+            #[cfg(target_arch = "wasm32")]
+            late_failures: Arc::default(),
         }
     }
 
@@ -499,6 +508,11 @@ impl Device for WgpuDevice {
         ticked
     }
 
+    #[cfg(target_arch = "wasm32")]
+    fn take_failures(&self, _last: Stamp) -> Vec<ExecutionFailure> {
+        std::mem::take(&mut *lock(&self.late_failures))
+    }
+
     fn is_gone(&self) -> bool {
         self.parts.gate.try_inside(|| self.probe());
         self.parts.lost.is_raised()
@@ -508,8 +522,8 @@ impl Device for WgpuDevice {
 impl WgpuDevice {
     /// Checks for device loss with [`responds`](Self::responds). The caller must hold the device's gate.
     pub(crate) fn probe(&self) {
-        let (responds, reason) = scoped(&self.parts.device, || self.responds());
-        if !responds && reason.is_none() {
+        let probe = scoped(&self.parts.device, || self.responds());
+        if !probe.made && probe.error.is_none() {
             self.parts.lost.raise("a mapped buffer could not be made, and no error was reported");
         }
     }

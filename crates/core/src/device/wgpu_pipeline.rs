@@ -11,7 +11,7 @@ use crate::driver::gl_gate::GlGate;
 use crate::error::{ErrorDetail, Result};
 use crate::memory::block::BlockId;
 use crate::work::kernel_launch::{BoundArray, PipelineDescriptor};
-use fencepost_kernels::catch_naga_panic;
+use fencepost_kernels::{catch_naga_panic, with_writable_storage};
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::borrow::Cow;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -96,22 +96,27 @@ impl KernelOrigin {
     /// Compiles one variant of the kernel: the plain one, or the one with all storage bindings writable.
     fn make(&self, all_writable: bool) -> Result<Arc<Variant>> {
         // Here wgpu calls naga.
-        let (made, error) = scoped(&self.device, || {
+        let scoped = scoped(&self.device, || {
             catch_naga_panic(|| {
                 let layout = self.layout(all_writable);
                 let pipeline = self.pipeline(&layout, all_writable);
                 Variant { id: LayoutId::next(), pipeline, layout }
             })
         });
-        let made = made.map_err(|panic| panicked(&self.kernel, &panic))?;
-        match error {
-            Some(error @ wgpu::Error::OutOfMemory { .. }) => {
-                Err(Operation { object: &format!("kernel `{}`", self.kernel), bytes: 0 }.failed(&error))
+        let made = scoped.made.map_err(|panic| panicked(&self.kernel, &panic))?;
+        let kernel = self.kernel.clone();
+        let refusal = move |error: &wgpu::Error| match error {
+            wgpu::Error::OutOfMemory { .. } => {
+                Operation { object: &format!("kernel `{kernel}`"), bytes: 0 }.failed(error)
             }
-            Some(error) => {
-                Err(ErrorDetail::Compile { kernel: self.kernel.clone(), message: reasons(&error) }.into())
+            error => ErrorDetail::Compile { kernel: kernel.clone(), message: reasons(error) }.into(),
+        };
+        match scoped.error {
+            Some(error) => Err(refusal(&error)),
+            None => {
+                scoped.late.note(&self.device, refusal);
+                Ok(Arc::new(made))
             }
-            None => Ok(Arc::new(made)),
         }
     }
 
@@ -164,10 +169,13 @@ impl KernelOrigin {
     }
 
     /// Returns the source of the shader. In a browser that is the user's text, because browsers have their own
-    /// compiler.
+    /// compiler, and naga's writer of WGSL loses overrides.
     fn shader(&self, all_writable: bool) -> wgpu::ShaderSource<'_> {
-        if cfg!(target_arch = "wasm32") && !all_writable && self.parameter_path != ParameterPath::Immediates {
-            return wgpu::ShaderSource::Wgsl(Cow::Borrowed(&self.text));
+        if cfg!(target_arch = "wasm32") {
+            debug_assert_ne!(self.parameter_path, ParameterPath::Immediates, "bug: a browser has immediates");
+            let text = &*self.text;
+            let text = if all_writable { with_writable_storage(text).into() } else { Cow::Borrowed(text) };
+            return wgpu::ShaderSource::Wgsl(text);
         }
         let mut source = self.source.clone();
         if all_writable {

@@ -1,6 +1,11 @@
 //! wgpu's errors as return values.
+//!
+//! A browser reports an error only after the call that caused it has returned. There, the calls that make an object note
+//! their errors, and the first batch that fails because of such an object takes the note.
 
 use crate::error::{Error, ErrorDetail, Result};
+#[cfg(target_arch = "wasm32")]
+pub(crate) use late::LateErrors;
 #[cfg(not(target_arch = "wasm32"))]
 use std::task::{Context, Poll, Waker};
 
@@ -17,8 +22,16 @@ impl Operation<'_> {
     /// # Errors
     /// Returns the caught error as [`failed`](Self::failed) converts it.
     pub(crate) fn run<T>(&self, device: &wgpu::Device, work: impl FnOnce() -> T) -> Result<T> {
-        let (made, error) = scoped(device, work);
-        error.map_or(Ok(made), |error| Err(self.failed(&error)))
+        let scoped = scoped(device, work);
+        if let Some(error) = scoped.error {
+            return Err(self.failed(&error));
+        }
+        if cfg!(target_arch = "wasm32") {
+            let object = self.object.to_owned();
+            let bytes = self.bytes;
+            scoped.late.note(device, move |error| Operation { object: &object, bytes }.failed(error));
+        }
+        Ok(scoped.made)
     }
 
     /// Returns this crate's error for a wgpu error.
@@ -33,26 +46,33 @@ impl Operation<'_> {
     }
 }
 
-/// Runs `work` inside error scopes of `device` on this thread. Returns the result and the error that a scope caught, if
-/// any.
-///
-/// In a browser, errors are reported only after the call has returned, to the device's own error handler.
-#[cfg(not(target_arch = "wasm32"))]
-pub(crate) fn scoped<T>(device: &wgpu::Device, work: impl FnOnce() -> T) -> (T, Option<wgpu::Error>) {
+/// Result of a call inside error scopes.
+pub(crate) struct Scoped<T> {
+    pub(crate) made: T,
+    /// The error that a scope caught; in a browser `None`.
+    pub(crate) error: Option<wgpu::Error>,
+    /// The errors that a browser reports later.
+    pub(crate) late: LateErrors,
+}
+
+/// Runs `work` inside error scopes of `device` on this thread.
+pub(crate) fn scoped<T>(device: &wgpu::Device, work: impl FnOnce() -> T) -> Scoped<T> {
     let internal = device.push_error_scope(wgpu::ErrorFilter::Internal);
     let memory = device.push_error_scope(wgpu::ErrorFilter::OutOfMemory);
     let validation = device.push_error_scope(wgpu::ErrorFilter::Validation);
     let made = work();
-    let validation = ready(validation.pop());
-    let memory = ready(memory.pop());
-    let internal = ready(internal.pop());
-    (made, memory.or(validation).or(internal))
-}
-
-/// Runs `work` and returns no error, because in a browser the device's error handler receives all errors.
-#[cfg(target_arch = "wasm32")]
-pub(crate) fn scoped<T>(_: &wgpu::Device, work: impl FnOnce() -> T) -> (T, Option<wgpu::Error>) {
-    (work(), None)
+    // The scopes end in the reverse order of their beginning.
+    let validation = validation.pop();
+    let memory = memory.pop();
+    let internal = internal.pop();
+    #[cfg(not(target_arch = "wasm32"))]
+    let (error, late) = {
+        let validation = ready(validation);
+        (ready(memory).or(validation).or(ready(internal)), LateErrors)
+    };
+    #[cfg(target_arch = "wasm32")]
+    let (error, late) = (None, LateErrors([Box::pin(memory), Box::pin(validation), Box::pin(internal)]));
+    Scoped { made, error, late }
 }
 
 /// Runs `work` inside an out-of-memory error scope. Returns the result, and `true` if the device ran out of memory.
@@ -63,7 +83,7 @@ pub(crate) fn scoped_memory<T>(device: &wgpu::Device, work: impl FnOnce() -> T) 
     (made, ready(memory.pop()).is_some())
 }
 
-/// Runs `work` and returns `false`, because in a browser the device's error handler receives all errors.
+/// Runs `work` and returns `false`, because in a browser errors arrive later.
 #[cfg(target_arch = "wasm32")]
 pub(crate) fn scoped_memory<T>(_: &wgpu::Device, work: impl FnOnce() -> T) -> (T, bool) {
     (work(), false)
@@ -90,4 +110,75 @@ pub(crate) fn reasons(error: &dyn std::error::Error) -> String {
         cause = below.source();
     }
     message.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+/// The errors that a browser reports later: outside a browser there are none.
+#[cfg(not(target_arch = "wasm32"))]
+pub(crate) struct LateErrors;
+
+#[cfg(not(target_arch = "wasm32"))]
+impl LateErrors {
+    /// Does nothing, because there is no late error.
+    pub(crate) fn note(self, _: &wgpu::Device, _: impl Fn(&wgpu::Error) -> Error + 'static) {}
+}
+
+#[cfg(target_arch = "wasm32")]
+mod late {
+    use crate::error::Error;
+    use std::cell::RefCell;
+    use std::pin::Pin;
+
+    /// Maximum number of notes. Further ones are dropped: they have the same cause, such as the end of the memory.
+    const MOST_NOTES: usize = 64;
+
+    thread_local! {
+        /// Errors of objects that no batch has used yet, each with its device.
+        static NOTES: RefCell<Vec<(wgpu::Device, Error)>> = RefCell::default();
+    }
+
+    /// The errors that a browser reports later.
+    pub(crate) struct LateErrors(pub(super) [Pin<Box<dyn Future<Output = Option<wgpu::Error>>>>; 3]);
+
+    impl LateErrors {
+        /// Notes the error of a call that made an object, once the browser reports one.
+        pub(crate) fn note(
+            self,
+            device: &wgpu::Device,
+            convert: impl Fn(&wgpu::Error) -> Error + 'static,
+        ) {
+            let device = device.clone();
+            wasm_bindgen_futures::spawn_local(async move {
+                if let Some(error) = self.first().await {
+                    NOTES.with_borrow_mut(|notes| {
+                        if notes.len() < MOST_NOTES {
+                            notes.push((device, convert(&error)));
+                        }
+                    });
+                }
+            });
+        }
+
+        /// Returns the error of a batch, if the browser reports one: that of an object that could not be made, or else
+        /// the error that `convert` returns.
+        pub(crate) async fn of_batch(
+            self,
+            device: wgpu::Device,
+            convert: impl Fn(&wgpu::Error) -> Error,
+        ) -> Option<Error> {
+            let error = self.first().await?;
+            let note = NOTES.with_borrow_mut(|notes| {
+                let at = notes.iter().position(|(of, _)| *of == device)?;
+                Some(notes.remove(at).1)
+            });
+            Some(note.unwrap_or_else(|| convert(&error)))
+        }
+
+        async fn first(self) -> Option<wgpu::Error> {
+            let mut first = None;
+            for scope in self.0 {
+                first = first.or(scope.await);
+            }
+            first
+        }
+    }
 }

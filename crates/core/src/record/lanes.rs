@@ -256,15 +256,22 @@ impl LaneFence {
     }
 
     /// Makes the fence pass `value` after the callback of the last submission and after the maps of `reads`, the
-    /// download buffers of that submission.
-    pub(crate) fn arm(&self, queue: &wgpu::Queue, value: TimelineValue, reads: &[DownloadBuffer]) {
-        let mut arrivals = self.0.arm(value, reads.len() + 1).into_iter();
+    /// download buffers of that submission. In a browser, `value` also waits for the returned arrival, which stands for
+    /// the errors of the submission.
+    pub(crate) fn arm(
+        &self,
+        queue: &wgpu::Queue,
+        value: TimelineValue,
+        reads: &[DownloadBuffer],
+    ) -> Option<Arrival> {
+        let errors = usize::from(cfg!(target_arch = "wasm32"));
+        let mut arrivals = self.0.arm(value, reads.len() + 1 + errors).into_iter();
         for (read, arrival) in reads.iter().zip(arrivals.by_ref()) {
             read.map(arrival);
         }
-        for arrival in arrivals {
-            queue.on_submitted_work_done(move || drop(arrival));
-        }
+        let done = arrivals.next();
+        queue.on_submitted_work_done(move || drop(done));
+        arrivals.next()
     }
 }
 

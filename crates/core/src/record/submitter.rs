@@ -3,10 +3,12 @@
 //! Also batches of commands that user code recorded with wgpu, the external buffers of a batch, and the description of
 //! a dispatch for both GPU recorders.
 
+#[cfg(target_arch = "wasm32")]
+use crate::device::ExecutionFailure;
 use crate::device::SubmitFailure;
 use crate::device::wgpu_device::WgpuDevice;
 use crate::device::wgpu_pipeline::BindGroups;
-use crate::driver::error_scopes::{Operation, scoped};
+use crate::driver::error_scopes::{LateErrors, Operation, Scoped, scoped};
 use crate::error::ErrorDetail;
 use crate::memory::block::Block;
 use crate::record::lanes::LaneFence;
@@ -14,7 +16,12 @@ use crate::record::submitter;
 use crate::record::transfers::DownloadBuffer;
 use crate::work::kernel_launch::Launch;
 use crate::work::step::{Step, Work};
+#[cfg(target_arch = "wasm32")]
+use crate::scheduler::complete::firsts;
 use fencepost_sync::TimelineValue;
+use fencepost_sync::backend::Arrival;
+#[cfg(target_arch = "wasm32")]
+use fencepost_sync::prim::lock;
 use rustc_hash::FxHashSet;
 use smallvec::SmallVec;
 use std::any::Any;
@@ -44,28 +51,50 @@ impl Submitter {
         &self.fence
     }
 
-    /// Submits the command buffers that `record` returns, and arms the lane's fence to pass `signal` when the
+    /// Submits the command buffers of `steps` that `record` returns, and arms the lane's fence to pass `signal` when the
     /// submission is complete and wgpu has mapped the buffers in `reads`. Returns the resources to keep until then.
     pub(crate) fn submit<K>(
         &self,
+        steps: &[Step],
         signal: TimelineValue,
         record: impl FnOnce() -> Result<(CommandBuffers, K), SubmitFailure>,
         reads: impl FnOnce(&K) -> &[DownloadBuffer],
     ) -> Result<K, SubmitFailure> {
-        let follow = |kept: &K| {
-            self.fence.arm(self.device.queue(), signal, reads(kept));
+        let follow = |kept: &K, late: LateErrors| {
+            let arrival = self.fence.arm(self.device.queue(), signal, reads(kept));
+            fail_late(&self.device, steps, late, arrival);
             Ok(())
         };
         submit(&self.device, record, follow)
     }
 }
 
+/// Fails the commands of a batch if a browser reports an error for it. The batch is complete after `arrival` is dropped.
+#[cfg(target_arch = "wasm32")]
+fn fail_late(device: &WgpuDevice, steps: &[Step], late: LateErrors, arrival: Option<Arrival>) {
+    let firsts = firsts(steps, None);
+    let failures = device.late_failures.clone();
+    let raw = device.raw().clone();
+    wasm_bindgen_futures::spawn_local(async move {
+        let whole = |error: &wgpu::Error| Operation { object: "a submission", bytes: 0 }.failed(error);
+        if let Some(error) = late.of_batch(raw, whole).await {
+            let failed = |(slot, first)| ExecutionFailure { slot, first, error: error.clone() };
+            lock(&failures).extend(firsts.into_iter().map(failed));
+        }
+        drop(arrival);
+    });
+}
+
+/// Does nothing: outside a browser there are no late errors.
+#[cfg(not(target_arch = "wasm32"))]
+fn fail_late(_: &WgpuDevice, _: &[Step], _: LateErrors, _: Option<Arrival>) {}
+
 /// Submits the command buffers that `record` returns, and calls `follow`, which makes a fence report the end of the
 /// submission. Returns the resources to keep until then.
 pub(crate) fn submit<K>(
     device: &WgpuDevice,
     record: impl FnOnce() -> Result<(CommandBuffers, K), SubmitFailure>,
-    follow: impl FnOnce(&K) -> Result<(), SubmitFailure>,
+    follow: impl FnOnce(&K, LateErrors) -> Result<(), SubmitFailure>,
 ) -> Result<K, SubmitFailure> {
     if device.lost().is_raised() {
         return Err(failure(device, None, false));
@@ -80,7 +109,7 @@ pub(crate) fn submit<K>(
     };
     // wgpu panics on some internal errors, and in destructors at the end of a thread.
     let submitted = catch_unwind(AssertUnwindSafe(|| scoped(device.raw(), submit)));
-    let (outcome, error) = match submitted {
+    let Scoped { made: outcome, error, late } = match submitted {
         Ok(submitted) => submitted,
         Err(panic) => return Err(panicked(device, recorded, &*panic)),
     };
@@ -99,7 +128,7 @@ pub(crate) fn submit<K>(
     let failed = if gone || error.is_some() || device.lost().is_raised() {
         Err(failure(device, error.as_ref(), gone))
     } else {
-        follow(&kept)
+        follow(&kept, late)
     };
     match failed {
         Ok(()) => Ok(kept),

@@ -320,7 +320,7 @@ impl Drop for SubmittedUpload {
                 pool.spares.keep(count, SpareBuffer { buffer: back, mapped: true });
             }
         };
-        let ((), error) = scoped(&device, || buffer.slice(..).map_async(MapMode::Write, mapped));
+        let error = scoped(&device, || buffer.slice(..).map_async(MapMode::Write, mapped)).error;
         if let Some(error) = error {
             report!(Debug, "an upload buffer cannot be mapped again and is dropped: {error}");
         }

@@ -60,7 +60,7 @@ where
     }
 
     fn wait(&mut self, _: Option<Duration>) -> Option<Result<T>> {
-        Some(may_block().and_then(|()| pollster::block_on(self.0.as_mut())))
+        Some(pollster::block_on(self.0.as_mut()))
     }
 }
 
@@ -106,19 +106,29 @@ where
     }
 }
 
-/// Checks that this thread may block.
-///
-/// # Errors
-/// Returns `WouldBlock` in a browser.
-pub(crate) fn may_block() -> Result<()> {
-    if cfg!(target_arch = "wasm32") { Err(fencepost_sync::Error::WouldBlock.into()) } else { Ok(()) }
-}
-
 /// The two ways of waiting for a late result: a poll registers the waker of its task and returns; a blocking call
-/// returns at its deadline at the latest.
+/// returns at its deadline at the latest. In a browser there are only polls.
 pub(crate) enum WaitMode<'a> {
     Poll(&'a Waker),
     Block(Deadline),
+}
+
+/// Waits for the result of `advance`, which is [`LateSteps::advance`] of a producer. Returns `None` at the deadline.
+///
+/// # Errors
+/// `WouldBlock` in a browser if the result does not exist yet.
+pub(crate) fn block_on<T>(
+    deadline: Deadline,
+    mut advance: impl FnMut(&WaitMode<'_>) -> Option<Result<T>>,
+) -> Result<Option<T>> {
+    #[cfg(not(target_arch = "wasm32"))]
+    let result = advance(&WaitMode::Block(deadline));
+    #[cfg(target_arch = "wasm32")]
+    let result = {
+        let limit = (!deadline.is_endless()).then(|| deadline.left());
+        fencepost_sync::page::wait(limit, || advance(&WaitMode::Poll(Waker::noop())))?
+    };
+    result.transpose()
 }
 
 /// A producer of a late result. A [`Pending`] calls `advance` for each poll and for each blocking wait, until the
@@ -148,10 +158,7 @@ impl<T, S: LateSteps<T>> Late<T, Error> for Steps<S> {
     }
 
     fn wait(&mut self, limit: Option<Duration>) -> Option<Result<T>> {
-        match may_block() {
-            Ok(()) => self.0.advance(&WaitMode::Block(Deadline::after(limit))),
-            Err(error) => Some(Err(error)),
-        }
+        self.0.advance(&WaitMode::Block(Deadline::after(limit)))
     }
 }
 

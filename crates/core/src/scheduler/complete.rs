@@ -265,7 +265,9 @@ impl Engine {
             return state;
         }
         for ExecutionFailure { slot, first, error } in failures {
-            state.fail_queue(slot, first, error);
+            for (slot, first) in state.queues.with_followers(vec![(slot, first)]) {
+                state.fail_queue(slot, first, error.clone());
+            }
         }
         // The wakers and the drops of failed commands run outside S.
         self.unlock(state);
@@ -350,7 +352,7 @@ impl State {
 }
 
 /// Returns the queues that fail, each with its first command in the batch.
-fn firsts(steps: &[Step], blamed: Option<Slot>) -> Vec<(Slot, Stamp)> {
+pub(crate) fn firsts(steps: &[Step], blamed: Option<Slot>) -> Vec<(Slot, Stamp)> {
     let mut firsts: Vec<(Slot, Stamp)> = Vec::new();
     // Timestamps are not part of a queue's own work.
     let is_timestamp = |step: &Step| matches!(step.work, Work::Start(_) | Work::End(_));

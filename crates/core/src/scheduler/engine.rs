@@ -64,9 +64,12 @@ pub(crate) struct Engine {
     pub(crate) print_options: Mutex<PrintOptions>,
     /// `true` if the context has threads. Without them, calls that flush or wait do all the work.
     pub(crate) threads: bool,
-    /// In a browser: `true` while a microtask is scheduled.
+    /// In a browser: `true` while a turn is scheduled.
     #[cfg(target_arch = "wasm32")]
     pub(crate) scheduled: std::sync::atomic::AtomicBool,
+    /// In a browser: the number of turns.
+    #[cfg(target_arch = "wasm32")]
+    pub(crate) turns: std::sync::atomic::AtomicU32,
     pub(crate) me: Weak<Engine>,
 }
 
@@ -106,6 +109,8 @@ impl Engine {
             threads,
             #[cfg(target_arch = "wasm32")]
             scheduled: Default::default(),
+            #[cfg(target_arch = "wasm32")]
+            turns: Default::default(),
             me: me.clone(),
         };
         let engine = Arc::new_cyclic(engine);

@@ -51,12 +51,15 @@ impl Engine {
         }
     }
 
-    /// Delivers the messages that are due, on this thread.
-    pub(crate) fn deliver_due(&self) {
+    /// Delivers the messages that are due, on this thread. Returns `true` if there were any.
+    pub(crate) fn deliver_due(&self) -> bool {
+        let mut any = false;
         let mut state = self.lock();
         while let Some(next) = state.begin_delivery() {
             state = self.run_delivery(state, next);
+            any = true;
         }
+        any
     }
 
     /// Delivers the messages of one launch outside S, and then completes the work that waited for them.

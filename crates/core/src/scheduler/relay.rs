@@ -272,7 +272,7 @@ impl Relay {
                     // The point is reached, and only `then` is left, which waits for a batch that saves the bytes it
                     // needs.
                     Ok(true) | Err(_) if engine.threads => engine.park(engine.lock(), POLL_INTERVAL),
-                    Ok(true) | Err(_) => engine.make_progress(limit),
+                    Ok(true) | Err(_) => drop(engine.make_progress(limit)),
                 }
             }
             RelaySource::User(engine, user) => {
@@ -325,14 +325,14 @@ impl Relay {
                         if !last.poll_in_turn() && !engine.threads {
                             engine.make_progress(Duration::ZERO);
                         }
-                        waker.wake_by_ref();
+                        poll_again(waker);
                     }
                 }
             }
             RelaySource::User(engine, _) => {
                 if let Some(engine) = active_context(engine) {
                     engine.make_progress(Duration::ZERO);
-                    waker.wake_by_ref();
+                    poll_again(waker);
                 }
             }
         }
@@ -352,6 +352,14 @@ impl Relay {
         if let Some(engine) = self.origin.engine() {
             engine.forget(&Waker::from(self.clone()));
         }
+    }
+}
+
+/// Wakes a task at once, because without threads only polls make progress. Does nothing in a browser, where turns make
+/// progress: a task that polls again at once would keep the page from its events.
+fn poll_again(waker: &Waker) {
+    if cfg!(not(target_arch = "wasm32")) {
+        waker.wake_by_ref();
     }
 }
 

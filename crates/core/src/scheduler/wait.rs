@@ -506,10 +506,12 @@ impl Engine {
 
     /// Does one turn of the work of all threads, for contexts without threads. Requested commands come first; the
     /// others are planned once no batch is planned or in flight. Then waits for the oldest submission of each lane, for
-    /// at most `limit`.
-    pub(crate) fn make_progress(&self, limit: Duration) {
-        if !self.plan_and_submit(DueCommands::Requested) && self.lock().nothing_in_flight() {
-            self.plan_and_submit(DueCommands::All);
+    /// at most `limit`. Returns `true` if it ran, submitted or completed anything.
+    pub(crate) fn make_progress(&self, limit: Duration) -> bool {
+        let completed = self.completions();
+        let mut any = self.plan_and_submit(DueCommands::Requested);
+        if !any && self.lock().nothing_in_flight() {
+            any = self.plan_and_submit(DueCommands::All);
         }
         for lane in 0..self.lanes.len() {
             let oldest = {
@@ -524,10 +526,14 @@ impl Engine {
             }
         }
         if !self.threads {
-            self.deliver_due();
+            any |= self.deliver_due();
         }
-        #[cfg(target_arch = "wasm32")]
-        self.schedule_more();
+        any || self.completions() != completed
+    }
+
+    /// Returns the number of completed submissions of all lanes.
+    fn completions(&self) -> u64 {
+        self.lock().lanes.iter().map(|lane| lane.timeline.completed().0).sum()
     }
 
     /// Returns the next step toward a target that cannot be planned yet.

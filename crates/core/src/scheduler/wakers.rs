@@ -2,7 +2,7 @@
 //! threads make progress. S is the state lock.
 //!
 //! Tasks poll again when the hold of the queue that they wait for changes. Waits limit how far they plan ahead of the
-//! device. In a browser, which has no threads, microtasks do the work of the scheduler's threads.
+//! device.
 
 use crate::error::Result;
 use crate::scheduler::batch::BatchStatus;
@@ -14,15 +14,11 @@ use crate::scheduler::queue::{HoldReason, PointProgress};
 use crate::scheduler::queues::{Priority, Queues};
 use crate::scheduler::state::State;
 use crate::scheduler::wait::{TargetState, WaitTarget};
-#[cfg(target_arch = "wasm32")]
-use fencepost_kernels::report;
 use fencepost_sync::prim::{Condvar, MutexGuard, sleep_for};
 use fencepost_sync::{HoldId, Point, Seq, Slot, Stamp};
 use smallvec::SmallVec;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::RangeBounds;
-#[cfg(target_arch = "wasm32")]
-use std::sync::atomic::Ordering;
 use std::sync::{Arc, Weak};
 use std::task::Waker;
 use std::time::Duration;
@@ -406,47 +402,6 @@ impl Engine {
     fn poll_loss_after(&self, start: Instant, limit: Duration) {
         if start.elapsed() >= limit {
             self.poll_loss();
-        }
-    }
-}
-
-#[cfg(target_arch = "wasm32")]
-impl Engine {
-    /// Schedules a microtask that does all due work, unless one is already scheduled.
-    pub(crate) fn schedule(&self) {
-        if self.scheduled.swap(true, Ordering::Relaxed) {
-            return;
-        }
-        let engine = self.me.clone();
-        wasm_bindgen_futures::spawn_local(async move {
-            if let Some(engine) = engine.upgrade() {
-                engine.scheduled.store(false, Ordering::Relaxed);
-                engine.make_progress(Duration::ZERO);
-            }
-        });
-    }
-
-    /// Schedules another microtask if the last one has made more work possible. The chain ends, because each microtask
-    /// makes progress. Completions on the device schedule microtasks separately.
-    pub(crate) fn schedule_more(&self) {
-        let state = self.lock();
-        let more = state.callbacks.are_due() || (0..self.lanes.len()).any(|lane| state.something_for(lane));
-        drop(state);
-        if more {
-            self.schedule();
-        }
-    }
-
-    /// Makes each fence schedule a microtask when its value grows.
-    pub(crate) fn listen(self: &Arc<Self>) {
-        report::schedule_by(|| wasm_bindgen_futures::spawn_local(async { report::pass_on() }));
-        for lane in &self.lanes {
-            let engine = Arc::downgrade(self);
-            lane.fence.on_move(Box::new(move || {
-                if let Some(engine) = engine.upgrade() {
-                    engine.schedule();
-                }
-            }));
         }
     }
 }

@@ -3,7 +3,8 @@
 use super::Fence;
 use crate::prim::{Condvar, Mutex, left, lock, sleep_for};
 use crate::{Lost, TimelineValue};
-use std::time::{Duration, Instant};
+use std::time::Duration;
+use web_time::Instant;
 
 /// A [`Fence`] that its owner moves, with [`pass`](Self::pass) and [`lose`](Self::lose).
 ///

@@ -13,7 +13,8 @@ pub use manual::ManualFence;
 pub use portable::{Arrival, PortableFence, poll};
 
 use crate::{Lost, TimelineValue};
-use std::time::{Duration, Instant};
+use std::time::Duration;
+use web_time::Instant;
 
 const FIRST_SLEEP: Duration = Duration::from_micros(20);
 const LONGEST_SLEEP: Duration = Duration::from_millis(1);

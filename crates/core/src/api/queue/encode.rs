@@ -3,7 +3,7 @@
 use crate::api::context::wgpu_arrays::device_of;
 use crate::api::queue::CommandQueue;
 use crate::arrays::device_array::{ArrayRef, DeviceArray};
-use crate::driver::error_scopes::{Operation, scoped};
+use crate::driver::error_scopes::Operation;
 use crate::error::{CommandKind, ErrorDetail, Result};
 use crate::runtime::event::same_context;
 use crate::scheduler::ordering::Admission;
@@ -112,10 +112,8 @@ impl CommandQueue {
         let mut encoder = device.raw().create_command_encoder(&desc);
         let mut access = AccessList { queue: self, uses: Vec::new() };
         let recorded = record(&mut encoder, &mut access)?;
-        let (commands, error) = scoped(device.raw(), || encoder.finish());
-        if let Some(error) = error {
-            return Err(Operation { object: &self.commands(), bytes: 0 }.failed(&error));
-        }
+        let operation = Operation { object: &self.commands(), bytes: 0 };
+        let commands = operation.run(device.raw(), || encoder.finish())?;
         self.enqueue_encoded(by, vec![commands], access.uses)?;
         Ok(recorded)
     }

@@ -246,7 +246,7 @@ impl Recorder for WgpuRecorder {
                 .map(|rest| (rest, WgpuBatchResources::default())),
             None => self.record(steps, signal),
         };
-        let submitted = submitter.submit(signal, record, downloads);
+        let submitted = submitter.submit(steps, signal, record, downloads);
         let kept = submitted.map_err(|failure| attribute(submitter.device(), steps, failure))?;
         let nothing = kept.0.is_none() && kept.1.is_empty();
         Ok((!nothing).then(|| Box::new(kept) as Box<dyn Send>))
