@@ -1,21 +1,12 @@
-//! Cases, and the trials of a case on each subject.
+//! Cases, and the places where each runs.
 
-use super::adapters::{self, Found};
-use super::full::{DEFAULT, all_checked, begin_case, mode, slots};
-use super::results::{self, Ended};
+use super::full::{DEFAULT, all_checked, mode, slots};
 use super::subject::{Place, Subject};
-use super::{validation, watchdog};
-use libtest_mimic::{Completion, Failed, Trial};
 use std::sync::Arc;
 use std::time::Duration;
 
 /// Usual time limit of a case.
 const LIMIT: Duration = Duration::from_secs(120);
-
-/// Longest wait for contexts that end on their own thread after their case. The next case and the end of the process
-/// wait for them, because such a context can still produce a message of the validation layer, and the end of the
-/// process unloads the driver while the context uses it.
-pub const SETTLE: Duration = Duration::from_secs(10);
 
 /// One conformance test. Its name consists of a rule's number and a sentence that could be false.
 #[derive(Clone)]
@@ -138,7 +129,7 @@ impl Case {
 
 impl Case {
     /// Returns why the case cannot run at a place; `None` if it can.
-    fn missing(&self, place: &Place, places: &[Arc<Place>]) -> Option<&'static str> {
+    pub fn missing(&self, place: &Place, places: &[Arc<Place>]) -> Option<&'static str> {
         if all_checked() && !self.is_of_a_verb() {
             return Some("only verbs of the algorithms have kernels without runtime checks");
         }
@@ -208,57 +199,4 @@ impl Needs {
             Needs::NoGl(reason) => (place.is_cpu() || place.is_gl()).then_some(reason),
         }
     }
-}
-
-/// Returns a trial for each case on each subject. A case that cannot run is listed as ignored, with its reason.
-pub fn trials(cases: Vec<Case>) -> Vec<Trial> {
-    let Found { places, no_adapter } = adapters::find();
-    let mut trials = Vec::new();
-    for case in cases {
-        if let Some(reason) = no_adapter {
-            trials.push(ignored(case.name, None, reason));
-        }
-        for place in &places {
-            trials.push(match case.missing(place, &places) {
-                Some(reason) => ignored(case.name, Some(place.clone()), reason),
-                None => trial(&case, place.clone()),
-            });
-        }
-    }
-    trials
-}
-
-fn ignored(name: &'static str, place: Option<Arc<Place>>, reason: &'static str) -> Trial {
-    let id = format!("{name}::{}", place.as_ref().map_or("no_adapter", |place| place.name()));
-    Trial::ignorable_test(id, move || {
-        results::note(
-            name,
-            place.as_ref().map_or(results::NOTHING, |place| place.on()),
-            &Ended::NotPossible(reason),
-        );
-        Ok(Completion::ignored_with(reason))
-    })
-}
-
-fn trial(case: &Case, place: Arc<Place>) -> Trial {
-    let Case { name, run, limit, .. } = *case;
-    let id = format!("{name}::{}", place.name());
-    Trial::test(id.clone(), move || {
-        let subject = Subject::new(place.clone());
-        results::noted(name, place.on(), || watched(&id, &subject, limit, run)).map_err(Failed::from)
-    })
-}
-
-/// Runs a case and fails if the validation layers report a message.
-fn watched(id: &str, subject: &Subject, limit: Duration, run: fn(&Subject)) -> Result<(), String> {
-    let watched = subject.place().is_vulkan();
-    if watched {
-        validation::forget();
-    }
-    watchdog::guard(id, limit, subject, move |subject| {
-        begin_case(subject.is_cpu());
-        run(subject);
-    })?;
-    subject.settle(SETTLE);
-    if watched { validation::check() } else { Ok(()) }
 }

@@ -5,7 +5,8 @@ use libtest_mimic::Failed;
 use std::path::PathBuf;
 use std::process::{Child, Output};
 use std::thread::sleep;
-use std::time::{Duration, Instant};
+use std::time::Duration;
+use web_time::Instant;
 
 /// Returns the path of an example's program, next to the folder of this test.
 pub fn program(name: &str) -> Result<PathBuf, Failed> {

@@ -11,32 +11,55 @@ pub mod calls;
 pub mod case;
 pub mod clock;
 pub mod counted;
+#[cfg(not(target_arch = "wasm32"))]
 pub mod dump;
 pub mod early_results;
 pub mod errors;
+#[cfg(not(target_arch = "wasm32"))]
 pub mod example;
 pub mod full;
+#[cfg(not(target_arch = "wasm32"))]
 pub mod function_tables;
 pub mod held;
 pub mod kernels;
+#[cfg(not(target_arch = "wasm32"))]
 pub mod logger;
 pub mod objects;
+#[cfg(target_arch = "wasm32")]
+pub mod page;
 pub mod partners;
 pub mod patience;
+#[cfg(not(target_arch = "wasm32"))]
 pub mod place_filter;
 pub mod program;
 pub mod raw;
+#[cfg(not(target_arch = "wasm32"))]
 pub mod refusing;
+#[cfg(not(target_arch = "wasm32"))]
 pub mod results;
 pub mod seeds;
 pub mod spin;
 pub mod subject;
+#[cfg(not(target_arch = "wasm32"))]
+pub mod trials;
+#[cfg(not(target_arch = "wasm32"))]
 pub mod validation;
+#[cfg(not(target_arch = "wasm32"))]
 pub mod watchdog;
 
 pub use calls::Calls;
-pub use case::{Case, NO_DEVICE, Needs, case, host_side, trials, wgpu_only};
+pub use case::{Case, NO_DEVICE, Needs, case, host_side, wgpu_only};
 pub(crate) use errors::assert_error;
 pub use errors::assert_says;
 pub use objects::{hold, queues};
 pub use subject::Subject;
+#[cfg(not(target_arch = "wasm32"))]
+pub use trials::trials;
+
+/// Sleeps. In a browser the page goes on meanwhile.
+pub fn sleep(duration: std::time::Duration) {
+    #[cfg(not(target_arch = "wasm32"))]
+    std::thread::sleep(duration);
+    #[cfg(target_arch = "wasm32")]
+    page::sleep(duration);
+}

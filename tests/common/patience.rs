@@ -4,7 +4,8 @@
 use std::collections::HashMap;
 use std::fs;
 use std::path::Path;
-use std::time::{Duration, Instant};
+use std::time::Duration;
+use web_time::Instant;
 
 /// Shortest time between two checks of a limit.
 pub const TICK: Duration = Duration::from_millis(500);

@@ -4,7 +4,8 @@
 use serde_json::json;
 use std::fs::OpenOptions;
 use std::io::Write;
-use std::time::{Duration, Instant};
+use std::time::Duration;
+use web_time::Instant;
 
 /// Variable with the file's name.
 pub const VARIABLE: &str = "FENCEPOST_TEST_RESULTS";

@@ -3,7 +3,7 @@
 use super::kernels::Spin;
 use super::subject::Subject;
 use fencepost::prelude::*;
-use std::time::Instant;
+use web_time::Instant;
 
 type SpinKernel = Kernel<Spin<'static>>;
 

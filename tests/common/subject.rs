@@ -1,6 +1,7 @@
 //! The subject of a case.
 
 use super::objects::queues;
+#[cfg(not(target_arch = "wasm32"))]
 use super::results::On;
 use super::{raw, spin};
 use fencepost::prelude::*;
@@ -9,7 +10,8 @@ use fencepost::{AdapterInfo, ContextWatch};
 use std::env;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
+use web_time::Instant;
 
 /// Backend of the CPU as a device.
 pub const NATIVE_CODE: &str = "native code";
@@ -54,6 +56,7 @@ impl Place {
     }
 
     /// Returns the name of the place in the results.
+    #[cfg(not(target_arch = "wasm32"))]
     pub fn on(&self) -> On<'_> {
         let backend = match self.info().map(|info| info.backend) {
             None => "host",
@@ -61,6 +64,7 @@ impl Place {
             Some("Metal") => "metal",
             Some("DX12") => "dx12",
             Some(NATIVE_CODE) => "native",
+            Some("WebGPU") => "webgpu",
             Some(_) => "gl",
         };
         On { adapter: self.name(), backend }
@@ -192,7 +196,10 @@ impl Subject {
         change(&mut options, &mut switches);
         let ctx = match self.place.device {
             Device::Adapter(index, _) => {
-                options.adapter = AdapterChoice::Index(index);
+                // A browser does not list its adapters.
+                if cfg!(not(target_arch = "wasm32")) {
+                    options.adapter = AdapterChoice::Index(index);
+                }
                 testing::open(options, switches).wait().expect("the adapter opens")
             }
             Device::Cpu(seed) => {
@@ -302,6 +309,6 @@ impl Subject {
 pub fn settle(watches: &[ContextWatch], limit: Duration) {
     let begun = Instant::now();
     while begun.elapsed() < limit && watches.iter().any(ContextWatch::lives) {
-        thread::sleep(Duration::from_millis(1));
+        super::sleep(Duration::from_millis(1));
     }
 }

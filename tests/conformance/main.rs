@@ -34,6 +34,7 @@ mod timing;
 use common::host_side;
 
 fn main() {
+    #[cfg(not(target_arch = "wasm32"))]
     common::logger::set();
     let modules = [
         queues::cases,
@@ -48,5 +49,8 @@ fn main() {
         algorithms::cases,
     ];
     let cases = modules.into_iter().flat_map(|cases| cases()).chain(host_side(hangs::cases())).collect();
+    #[cfg(not(target_arch = "wasm32"))]
     common::place_filter::run(common::trials(cases)).exit();
+    #[cfg(target_arch = "wasm32")]
+    common::page::keep(cases);
 }

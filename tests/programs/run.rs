@@ -2,7 +2,7 @@
 
 use super::awaiting::Waits;
 use super::checked::Model;
-use super::common::case::SETTLE;
+use super::common::trials::SETTLE;
 use super::common::subject::settle;
 use super::common::watchdog::{Ended, in_time, within};
 use super::machine::{Machine, Outcome};

@@ -79,7 +79,7 @@ const WAITS: &[Wait] = &[
     ("polling an event", false, |_, held| {
         let event = held.queue.marker();
         while !event.is_complete()? {
-            thread::sleep(Duration::from_millis(1));
+            crate::common::sleep(Duration::from_millis(1));
         }
         Ok(())
     }),
@@ -93,7 +93,7 @@ const WAITS: &[Wait] = &[
     ("a user event's future", true, |_, held| pollster::block_on(held.gate.event().done())),
     ("polling a user event", false, |_, held| {
         while !held.gate.event().is_complete()? {
-            thread::sleep(Duration::from_millis(1));
+            crate::common::sleep(Duration::from_millis(1));
         }
         Ok(())
     }),

@@ -9,7 +9,8 @@ use fencepost::{HostBuffer, SimulatorOptions, args};
 use std::sync::mpsc::channel;
 use std::sync::{Arc, Mutex};
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
+use web_time::Instant;
 
 pub fn cases() -> Vec<Case> {
     vec![

@@ -7,7 +7,8 @@ use crate::graphs::temporaries::has_returned;
 use fencepost::Graph;
 use fencepost::graph::GraphEdit;
 use fencepost::prelude::*;
-use std::time::{Duration, Instant};
+use std::time::Duration;
+use web_time::Instant;
 
 pub fn cases() -> Vec<Case> {
     vec![
@@ -385,7 +386,7 @@ fn old_inputs(subject: &Subject) {
                 break;
             }
             assert!(Instant::now() < end, "round {value}: {free} bytes of old arrays cannot be released");
-            std::thread::sleep(Duration::from_millis(1));
+            crate::common::sleep(Duration::from_millis(1));
         }
         assert_eq!(queue.read_after(&graph, &y), [value; N]);
     }

@@ -5,7 +5,8 @@ use crate::common::{Calls, Case, Subject, assert_error, case};
 use crate::graphs::temporaries::has_returned;
 use fencepost::ErrorDetail;
 use fencepost::prelude::*;
-use std::time::{Duration, Instant};
+use std::time::Duration;
+use web_time::Instant;
 
 pub fn cases() -> Vec<Case> {
     vec![
@@ -201,6 +202,6 @@ fn dropped_context(subject: &Subject) {
     let end = Instant::now() + Duration::from_secs(30);
     while watch.lives() {
         assert!(Instant::now() < end, "the context did not end");
-        std::thread::sleep(Duration::from_millis(1));
+        crate::common::sleep(Duration::from_millis(1));
     }
 }

@@ -4,7 +4,8 @@ use crate::common::kernels::Mix;
 use crate::common::{Calls, Case, Subject, case};
 use fencepost::prelude::*;
 use fencepost::{Capture, Result};
-use std::time::{Duration, Instant};
+use std::time::Duration;
+use web_time::Instant;
 
 pub fn cases() -> Vec<Case> {
     vec![
@@ -34,7 +35,7 @@ pub fn returned(ctx: &Context, before: u64) {
     while ctx.pool().stats().used != before {
         let used = ctx.pool().stats().used;
         assert!(Instant::now() < end, "the memory of the graph does not return: {used} bytes, not {before}");
-        std::thread::sleep(Duration::from_millis(1));
+        crate::common::sleep(Duration::from_millis(1));
     }
 }
 

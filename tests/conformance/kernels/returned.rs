@@ -204,7 +204,7 @@ fn value<'a>(at: &Short<'a>) -> Look<'a> {
 fn late_value<'a>(at: &Short<'a>) -> Look<'a> {
     let look = value(at);
     Box::new(move || {
-        thread::sleep(Duration::from_millis(30));
+        crate::common::sleep(Duration::from_millis(30));
         look();
     })
 }

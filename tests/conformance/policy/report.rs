@@ -133,7 +133,7 @@ fn needed_for_its_knowledge(s: &Subject) {
     one.wait_for(&two).unwrap();
     three.fill(&mut x, 2).unwrap();
     three.flush().unwrap();
-    std::thread::sleep(Duration::from_millis(20)); // the program does not learn that the work is complete
+    crate::common::sleep(Duration::from_millis(20)); // the program does not learn that the work is complete
     two.wait_for(&three).unwrap();
     one.wait_for(&two).unwrap();
     one.fill(&mut x, 3).unwrap();

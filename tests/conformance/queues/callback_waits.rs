@@ -225,7 +225,7 @@ fn second_access(ctx: &Context) {
     queue
         .callback(move || {
             let down = given.recv().unwrap();
-            std::thread::sleep(Duration::from_millis(100));
+            crate::common::sleep(Duration::from_millis(100));
             let access = down.host().map(drop);
             tell.send(access).unwrap();
         })

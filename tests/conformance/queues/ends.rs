@@ -275,7 +275,7 @@ impl Drop for Last {
     /// context is gone, no drop waits, and the thread ends only after the drop has returned.
     fn drop(&mut self) {
         let Threads { watch, ended, returned, .. } = &self.0;
-        thread::sleep(Duration::from_millis(20));
+        crate::common::sleep(Duration::from_millis(20));
         while watch.state_dump().is_none() && !returned.load(Ordering::SeqCst) {
             thread::yield_now();
         }

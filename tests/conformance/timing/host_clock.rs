@@ -9,7 +9,8 @@ use crate::common::{Case, Subject, case, dump, hold};
 use fencepost::prelude::*;
 use fencepost::{CommandQueue, Event, HostBuffer, args};
 use std::sync::{Arc, Mutex};
-use std::time::{Duration, Instant};
+use std::time::Duration;
+use web_time::Instant;
 
 pub fn cases() -> Vec<Case> {
     vec![

@@ -7,7 +7,8 @@ use fencepost::prelude::*;
 use fencepost::profile::{Activity, Row, WaitCause};
 use fencepost::{Error, ErrorDetail, Profile};
 use serde_json::Value;
-use std::time::{Duration, Instant};
+use std::time::Duration;
+use web_time::Instant;
 
 pub fn cases() -> Vec<Case> {
     vec![

@@ -4,7 +4,7 @@ use crate::arrays::host_array::busy_error;
 use crate::arrays::read::{OutputPlace, Reading, ReplayedDownload};
 use crate::error::{Error, ErrorDetail, Result};
 use crate::runtime::owner::Owner;
-use crate::runtime::pending::{LateSteps, WaitMode, block_on};
+use crate::runtime::pending::{LateSteps, block_on};
 use crate::scheduler::engine::Engine;
 use crate::scheduler::wakers::Deadline;
 use fencepost_kernels::Element;
@@ -12,7 +12,6 @@ use fencepost_sync::prim::{Condvar, Mutex, lock, sleep_for};
 use fencepost_sync::{Point, Stamp};
 use std::panic::Location;
 use std::sync::Arc;
-use std::task::Waker;
 use std::thread::ThreadId;
 
 /// Ordinary memory that replays of graphs can download to.

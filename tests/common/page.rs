@@ -1,0 +1,93 @@
+//! Runs the cases in a web page. JavaScript starts each case on a WebAssembly stack that the page can suspend, so that the
+//! blocking calls of a case let the page handle its events.
+
+use super::case::Case;
+use super::full::begin_case;
+use super::subject::{Place, Subject};
+use fencepost::Context;
+use std::cell::RefCell;
+use std::sync::Arc;
+use std::time::Duration;
+use wasm_bindgen::prelude::*;
+
+#[wasm_bindgen]
+extern "C" {
+    /// Suspends the stack until the event loop of the page has run. The page replaces this import by a suspending one.
+    #[wasm_bindgen(js_name = fencepostPause)]
+    fn pause();
+    /// Keeps the message of a panic, which ends the page's WebAssembly.
+    #[wasm_bindgen(js_name = fencepostPanic)]
+    fn keep_panic(message: &str);
+}
+
+thread_local! {
+    static CASES: RefCell<Vec<Case>> = RefCell::default();
+    static PLACES: RefCell<Vec<Arc<Place>>> = RefCell::default();
+}
+
+/// Keeps the cases for the page, which calls the other functions.
+pub fn keep(cases: Vec<Case>) {
+    std::panic::set_hook(Box::new(|panic| keep_panic(&panic.to_string())));
+    fencepost_sync::page::block_by(pause);
+    CASES.set(cases);
+}
+
+/// Opens the adapter of the browser, and returns the number of trials. `browser` is the name of the place.
+#[wasm_bindgen]
+pub fn count_trials(browser: u32) -> u32 {
+    let name = if browser == 0 { "chromium" } else { "firefox" };
+    let ctx = Context::new().wait().expect("the adapter of the browser opens");
+    let mut places = vec![Arc::new(Place::adapter(name.into(), 0, ctx.info().clone()))];
+    places.push(Arc::new(Place::cpu(1)));
+    let cases = CASES.with_borrow(Vec::len);
+    let count = cases * places.len();
+    PLACES.set(places);
+    count as u32
+}
+
+/// Returns the case and the place of a trial.
+fn trial(index: u32) -> (Case, Arc<Place>) {
+    let index = index as usize;
+    let cases = CASES.with_borrow(Vec::len);
+    let place = PLACES.with_borrow(|places| places[index / cases].clone());
+    (CASES.with_borrow(|all| all[index % cases].clone()), place)
+}
+
+/// Returns the name of a trial, as natively.
+#[wasm_bindgen]
+pub fn trial_name(index: u32) -> String {
+    let (case, place) = trial(index);
+    format!("{}::{}", case.name, place.name())
+}
+
+/// Returns why a trial cannot run; an empty text if it can.
+#[wasm_bindgen]
+pub fn trial_missing(index: u32) -> String {
+    let (case, place) = trial(index);
+    let places = PLACES.with_borrow(Clone::clone);
+    case.missing(&place, &places).unwrap_or_default().into()
+}
+
+/// Returns the time limit of a trial in seconds.
+#[wasm_bindgen]
+pub fn trial_limit(index: u32) -> f64 {
+    trial(index).0.limit.as_secs_f64()
+}
+
+/// Runs a trial. A failure is a panic.
+#[wasm_bindgen]
+pub fn run_trial(index: u32) {
+    let (case, place) = trial(index);
+    let subject = Subject::new(place);
+    begin_case(subject.is_cpu());
+    (case.run)(&subject);
+    subject.settle(Duration::ZERO);
+}
+
+/// Lets the page run for at least `duration`.
+pub fn sleep(duration: Duration) {
+    let begun = web_time::Instant::now();
+    while begun.elapsed() < duration {
+        pause();
+    }
+}
