@@ -1,7 +1,15 @@
-//! Defines the cfg alias `native`: every target with threads.
+//! Defines cfg aliases: `native` for every target with threads, and one for each graphics API.
 
 fn main() {
     cfg_aliases::cfg_aliases! {
         native: { not(target_arch = "wasm32") },
+        metal: { all(target_vendor = "apple", feature = "metal") },
+        dx12: { all(windows, feature = "dx12") },
+        vulkan: {
+            all(any(target_os = "linux", target_os = "android", target_os = "freebsd", windows), feature = "vulkan")
+        },
+        gles: {
+            all(any(target_os = "linux", target_os = "android", target_os = "freebsd", windows), feature = "gles")
+        },
     }
 }

@@ -7,10 +7,11 @@ use crate::driver::native_queue::NativeQueue;
 #[cfg(vulkan)]
 use crate::driver::reusable_encoders::VulkanEncoders;
 use crate::driver::reusable_encoders::{NoopEncoders, ReusableEncoders};
-use wgpu::hal::{self, api};
+use fencepost_sync::backend::FenceApi;
+use wgpu::hal::api;
 
 /// A graphics interface that the native recorder supports.
-pub(crate) trait Backend: hal::Api {
+pub(crate) trait Backend: FenceApi {
     /// The largest part of a device's memory that the host can keep mapped.
     const REACH: HostReach;
     /// `true` if a buffer must be in exactly the state of its use. Otherwise a state that includes the use is enough.

@@ -4,12 +4,16 @@
 mod hal;
 mod loss;
 mod manual;
+#[cfg(native)]
+mod native;
 mod portable;
 
 #[cfg(native)]
-pub use hal::HalFence;
+pub use hal::{FenceApi, HalFence, OwnCalls};
 pub use loss::LostFlag;
 pub use manual::ManualFence;
+#[cfg(native)]
+pub use native::NativeCalls;
 pub use portable::{Arrival, PortableFence, poll};
 
 use crate::{Lost, TimelineValue};
