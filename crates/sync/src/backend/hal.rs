@@ -40,9 +40,6 @@ impl FenceApi for api::Gles {}
 #[cfg(metal)]
 impl FenceApi for api::Metal {}
 
-#[cfg(dx12)]
-impl FenceApi for api::Dx12 {}
-
 impl FenceApi for api::Noop {}
 
 /// A [`Fence`] of API `A`, for submissions that bypass wgpu. Each submission signals [`native`](Self::native) with a

@@ -1,9 +1,13 @@
 //! Fences, which report the progress of a device and wait for it. Each backend has one file.
 
+#[cfg(any(dx12, all(test, native, not(fencepost_loom))))]
+mod dx12;
 #[cfg(native)]
 mod hal;
 mod loss;
 mod manual;
+#[cfg(all(test, native, not(fencepost_loom)))]
+mod model_tests;
 #[cfg(native)]
 mod native;
 mod portable;
