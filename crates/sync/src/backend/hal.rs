@@ -37,9 +37,6 @@ impl FenceApi for api::Vulkan {}
 #[cfg(gles)]
 impl FenceApi for api::Gles {}
 
-#[cfg(metal)]
-impl FenceApi for api::Metal {}
-
 impl FenceApi for api::Noop {}
 
 /// A [`Fence`] of API `A`, for submissions that bypass wgpu. Each submission signals [`native`](Self::native) with a

@@ -6,6 +6,8 @@ mod dx12;
 mod hal;
 mod loss;
 mod manual;
+#[cfg(any(metal, all(test, native)))]
+mod metal;
 #[cfg(all(test, native, not(fencepost_loom)))]
 mod model_tests;
 #[cfg(native)]
