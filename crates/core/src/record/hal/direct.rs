@@ -73,18 +73,20 @@ impl<A: Backend> Direct<A> {
         &self.fence
     }
 
-    /// Records commands into an idle or a new encoder.
+    /// Records commands into an idle or a new encoder, for the submission that signals `signal`.
     ///
     /// # Errors
     /// Returns the error of `commands`, or the driver's.
     pub(crate) fn record<T>(
         &self,
+        signal: TimelineValue,
         commands: impl FnOnce(&mut A::CommandEncoder, &mut FinishedBuffers<A>) -> Result<T, SubmitFailure>,
     ) -> Result<(RecordedEncoder<A>, T), SubmitFailure> {
         let mut recorded = self.encoder().map_err(|error| self.failure(&error))?;
         let encoder = &mut *recorded;
         // SAFETY: the encoder is closed, and the commands that it recorded before were reset.
         unsafe { encoder.native.begin_encoding(None) }.map_err(|error| self.failure(&error))?;
+        self.fence.watch(&encoder.native, signal);
         match commands(&mut encoder.native, &mut encoder.recorded) {
             Ok(outcome) if encoder.recorded.rest_is_empty && !encoder.recorded.buffers.is_empty() => {
                 // SAFETY: the encoder is open.

@@ -167,7 +167,8 @@ impl<A: Backend> HalRecorder<A> {
         let device = submitter.device();
         let read = (submitter.fence().shared(), signal);
         let named = submitter::named(device, steps);
-        let kept = submitter.submit(steps, signal, || self.encode(device, steps, &named, &read), |_| &[])?;
+        let encode = || self.encode(device, steps, &named, &read, None);
+        let kept = submitter.submit(steps, signal, encode, |_| &[])?;
         ExternalStates::done(&named);
         Ok(kept)
     }
@@ -186,23 +187,28 @@ impl<A: Backend> HalRecorder<A> {
         self.is_unmarked = true; // the next batch must come after wgpu's
         let read: (Arc<dyn Fence>, TimelineValue) = (direct.fence().clone(), signal);
         let follow = |_: &HalBatchResources<A>, _| direct.follow(signal);
-        let kept = submitter::submit(device, || self.encode(device, steps, named, &read), follow)?;
+        let encode = || self.encode(device, steps, named, &read, Some(&**direct.fence()));
+        let kept = submitter::submit(device, encode, follow)?;
         ExternalStates::done(named);
         Ok(kept)
     }
 
     /// Records the steps into a wgpu encoder. The wgpu commands before the encoder put each external buffer into the
     /// state that the native recorder expects. `read` is the lane's fence, and the value that it passes when the batch
-    /// is complete and the bytes of its reads are valid.
+    /// is complete and the bytes of its reads are valid. `watching` is the same fence, if it can watch the commands.
     fn encode(
         &mut self,
         device: &WgpuDevice,
         steps: &[Step],
         named: &[NamedExternal<'_>],
         read: &(Arc<dyn Fence>, TimelineValue),
+        watching: Option<&HalFence<A>>,
     ) -> Result<(CommandBuffers, HalBatchResources<A>), SubmitFailure> {
         let external_states = self.external_states.commands(device, named);
         let commands = |encoder: &mut A::CommandEncoder| {
+            if let Some(fence) = watching {
+                fence.watch(encoder, read.1);
+            }
             let external = ExternalHandles::of(named)?;
             self.record_steps(device, (encoder, None), steps, (named, external.as_ref()), read, true)
         };
@@ -244,7 +250,7 @@ impl<A: Backend> HalRecorder<A> {
         let record = |encoder: &mut A::CommandEncoder, finished: &mut FinishedBuffers<A>| {
             self.record_steps(device, (encoder, Some(finished)), steps, (&[], None), &read, comes_after)
         };
-        let (recorded, kept) = direct.record(record)?;
+        let (recorded, kept) = direct.record(signal, record)?;
         let order = match (is_after_wgpu, comes_after || kept.is_unmarked) {
             (true, _) => SubmissionOrder::AfterWgpu,
             (_, true) => SubmissionOrder::After,
