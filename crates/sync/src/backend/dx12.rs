@@ -106,8 +106,12 @@ fn milliseconds(limit: Duration) -> u32 {
 }
 
 #[cfg(dx12)]
+pub(super) use calls::removal;
+
+#[cfg(dx12)]
 mod calls {
-    use super::{Dx12Calls, EventWaits};
+    use super::{Dx12Calls, EventWaits, removed_for};
+    use crate::backend::Removal;
     use crate::backend::hal::{FenceApi, OwnCalls};
     use wgpu::hal::api::Dx12;
     use wgpu::hal::dx12;
@@ -115,15 +119,30 @@ mod calls {
     use windows::Win32::Graphics::Direct3D12::{ID3D12Device, ID3D12Fence};
     use windows::Win32::System::Threading::{CreateEventA, WaitForSingleObject};
 
+    struct Device(ID3D12Device);
+
+    // SAFETY: any thread may call a device of Direct3D 12.
+    unsafe impl Send for Device {}
+    // SAFETY: several threads may call a device of Direct3D 12 at the same time.
+    unsafe impl Sync for Device {}
+
+    impl Device {
+        fn removed_reason(&self) -> Option<String> {
+            // SAFETY: the device is alive.
+            let removed = unsafe { self.0.GetDeviceRemovedReason() };
+            removed.err().map(|error| error.to_string())
+        }
+    }
+
     /// A device and its fence.
     struct Calls {
-        device: ID3D12Device,
+        device: Device,
         fence: ID3D12Fence,
     }
 
-    // SAFETY: any thread may call a device and a fence of Direct3D 12.
+    // SAFETY: any thread may call a fence of Direct3D 12.
     unsafe impl Send for Calls {}
-    // SAFETY: several threads may call a device and a fence of Direct3D 12 at the same time.
+    // SAFETY: several threads may call a fence of Direct3D 12 at the same time.
     unsafe impl Sync for Calls {}
 
     /// The handle of an event.
@@ -170,9 +189,7 @@ mod calls {
         }
 
         fn removed_reason(&self) -> Option<String> {
-            // SAFETY: the device is alive.
-            let removed = unsafe { self.device.GetDeviceRemovedReason() };
-            removed.err().map(|error| error.to_string())
+            self.device.removed_reason()
         }
     }
 
@@ -180,9 +197,17 @@ mod calls {
 
     impl FenceApi for Dx12 {
         fn own_calls(device: &dx12::Device, fence: &dx12::Fence) -> Option<Box<dyn OwnCalls<Self>>> {
-            let calls = Calls { device: device.raw_device().clone(), fence: fence.raw_fence().clone() };
-            Some(Box::new(EventWaits::new(calls)))
+            let device = Device(device.raw_device().clone());
+            Some(Box::new(EventWaits::new(Calls { device, fence: fence.raw_fence().clone() })))
         }
+    }
+
+    /// Returns the function that finds the removal of a device. wgpu does not look for it: the largest value of its
+    /// fence completes all its submissions.
+    pub(crate) fn removal(device: &wgpu::Device) -> Option<Removal> {
+        // SAFETY: the handle is only used to ask for the reason of a removal.
+        let device = Device(unsafe { device.as_hal::<Dx12>() }?.raw_device().clone());
+        Some(Box::new(move || device.removed_reason().map(|reason| removed_for(&reason))))
     }
 }
 

@@ -23,8 +23,19 @@ pub use native::NativeCalls;
 pub use portable::{Arrival, PortableFence, poll};
 
 use crate::{Lost, TimelineValue};
+#[cfg(dx12)]
+use dx12::removal;
 use std::time::Duration;
 use web_time::Instant;
+
+/// A function that returns the reason if the device is removed.
+type Removal = Box<dyn Fn() -> Option<String> + Send + Sync>;
+
+/// Returns the function that finds the removal of a device, or `None` if wgpu finds it.
+#[cfg(not(dx12))]
+fn removal(_: &wgpu::Device) -> Option<Removal> {
+    None
+}
 
 const FIRST_SLEEP: Duration = Duration::from_micros(20);
 const LONGEST_SLEEP: Duration = Duration::from_millis(1);

@@ -1,6 +1,6 @@
 //! A fence for any wgpu device: a value is passed once every callback of its submission has arrived.
 
-use super::{Fence, LostFlag, PollSleep, poll_until};
+use super::{Fence, LostFlag, PollSleep, Removal, poll_until, removal};
 use crate::prim::{Mutex, MutexGuard, lock, try_lock};
 use crate::{Lost, TimelineValue};
 use std::collections::VecDeque;
@@ -14,14 +14,20 @@ use std::time::Duration;
 /// backends admit only one thread and let calls of other threads fail.
 pub struct PortableFence {
     device: wgpu::Device,
-    lost: LostFlag,
     gate: Arc<Mutex<()>>,
-    progress: Arc<Mutex<CallbackProgress>>,
-    moved: Arc<OnceLock<Moved>>,
+    callbacks: Arc<ArmedCallbacks>,
 }
 
 /// A function that is called when a callback has arrived.
 type Moved = Box<dyn Fn() + Send + Sync>;
+
+/// The callbacks of a fence.
+struct ArmedCallbacks {
+    progress: Mutex<CallbackProgress>,
+    moved: OnceLock<Moved>,
+    lost: LostFlag,
+    removal: Option<Removal>,
+}
 
 #[derive(Default)]
 struct CallbackProgress {
@@ -34,25 +40,34 @@ struct CallbackProgress {
 /// calling it.
 pub struct Arrival {
     value: TimelineValue,
-    progress: Arc<Mutex<CallbackProgress>>,
-    moved: Arc<OnceLock<Moved>>,
+    callbacks: Arc<ArmedCallbacks>,
 }
 
 impl PortableFence {
     /// Makes a fence for `device`.
     pub fn new(device: &wgpu::Device, lost: LostFlag, gate: Arc<Mutex<()>>) -> Self {
-        Self { device: device.clone(), lost, gate, progress: Arc::default(), moved: Arc::default() }
+        let callbacks = ArmedCallbacks::new(lost, removal(device));
+        Self { device: device.clone(), gate, callbacks: Arc::new(callbacks) }
     }
 
     /// Makes `value` wait for `callbacks` callbacks and returns one arrival for each. Values must come in order.
     pub fn arm(&self, value: TimelineValue, callbacks: usize) -> Vec<Arrival> {
-        lock(&self.progress).armed.push_back((value, callbacks));
-        let arrival = |_| Arrival { value, progress: self.progress.clone(), moved: self.moved.clone() };
+        lock(&self.callbacks.progress).armed.push_back((value, callbacks));
+        let arrival = |_| Arrival { value, callbacks: self.callbacks.clone() };
         (0..callbacks).map(arrival).collect()
     }
+}
 
-    fn passed(&self) -> TimelineValue {
-        lock(&self.progress).completed
+impl ArmedCallbacks {
+    fn new(lost: LostFlag, removal: Option<Removal>) -> Self {
+        Self { progress: Mutex::default(), moved: OnceLock::new(), lost, removal }
+    }
+
+    /// Returns the last completed value. A loss that an arrival has found is known before its value.
+    fn completed(&self) -> Result<TimelineValue, Lost> {
+        let completed = lock(&self.progress).completed;
+        self.lost.check()?;
+        Ok(completed)
     }
 }
 
@@ -85,9 +100,14 @@ impl CallbackProgress {
 }
 
 impl Drop for Arrival {
+    /// Completes nothing if the device is removed: wgpu then calls all callbacks, as if the work were done.
     fn drop(&mut self) {
-        lock(&self.progress).arrived(self.value);
-        if let Some(moved) = self.moved.get() {
+        let callbacks = &self.callbacks;
+        if let Some(reason) = callbacks.removal.as_ref().and_then(|removal| removal()) {
+            callbacks.lost.raise(&reason);
+        }
+        lock(&callbacks.progress).arrived(self.value);
+        if let Some(moved) = callbacks.moved.get() {
             moved();
         }
     }
@@ -95,8 +115,7 @@ impl Drop for Arrival {
 
 impl Fence for PortableFence {
     fn completed(&self) -> Result<TimelineValue, Lost> {
-        self.lost.check()?;
-        Ok(self.passed())
+        self.callbacks.completed()
     }
 
     /// Returns at once in the browser, where no call blocks.
@@ -105,7 +124,10 @@ impl Fence for PortableFence {
             return self.completed();
         }
         let mut sleep = PollSleep::new();
-        let poll = || poll(&self.device, &self.lost, &self.gate).map(|_| self.passed());
+        let poll = || {
+            poll(&self.device, &self.callbacks.lost, &self.gate)?;
+            self.completed()
+        };
         let pause = |left: Duration| {
             sleep.sleep(left);
             Ok(())
@@ -115,37 +137,59 @@ impl Fence for PortableFence {
 
     fn on_move(&self, moved: Moved) {
         // A second function is ignored: the first one stays registered.
-        let _ = self.moved.set(moved);
+        let _ = self.callbacks.moved.set(moved);
     }
 }
 
 #[cfg(all(test, not(fencepost_loom)))]
 mod tests {
     use super::*;
+    use std::sync::atomic::{AtomicBool, Ordering};
 
-    fn progress(values: &[(u64, usize)]) -> Arc<Mutex<CallbackProgress>> {
-        let armed = values.iter().map(|&(value, callbacks)| (TimelineValue(value), callbacks)).collect();
-        Arc::new(Mutex::new(CallbackProgress { completed: TimelineValue(0), armed }))
+    fn callbacks(values: &[(u64, usize)]) -> Arc<ArmedCallbacks> {
+        let callbacks = ArmedCallbacks::new(LostFlag::default(), None);
+        arm(&callbacks, values);
+        Arc::new(callbacks)
     }
 
-    fn arrive(progress: &Arc<Mutex<CallbackProgress>>, value: u64) -> TimelineValue {
-        drop(Arrival { value: TimelineValue(value), progress: progress.clone(), moved: Arc::default() });
-        lock(progress).completed
+    fn arm(callbacks: &ArmedCallbacks, values: &[(u64, usize)]) {
+        let armed = values.iter().map(|&(value, callbacks)| (TimelineValue(value), callbacks));
+        lock(&callbacks.progress).armed.extend(armed);
+    }
+
+    fn arrive(callbacks: &Arc<ArmedCallbacks>, value: u64) -> Result<TimelineValue, Lost> {
+        drop(Arrival { value: TimelineValue(value), callbacks: callbacks.clone() });
+        callbacks.completed()
     }
 
     #[test]
     fn a_value_waits_for_all_its_callbacks() {
-        let progress = progress(&[(1, 2)]);
-        assert_eq!(arrive(&progress, 1), TimelineValue(0));
-        assert_eq!(arrive(&progress, 1), TimelineValue(1));
+        let callbacks = callbacks(&[(1, 2)]);
+        assert_eq!(arrive(&callbacks, 1), Ok(TimelineValue(0)));
+        assert_eq!(arrive(&callbacks, 1), Ok(TimelineValue(1)));
     }
 
     #[test]
     fn values_complete_in_order_whatever_the_order_of_callbacks() {
-        let progress = progress(&[(1, 1), (2, 1), (3, 1)]);
-        assert_eq!(arrive(&progress, 2), TimelineValue(0));
-        assert_eq!(arrive(&progress, 1), TimelineValue(2));
-        assert_eq!(arrive(&progress, 3), TimelineValue(3));
+        let callbacks = callbacks(&[(1, 1), (2, 1), (3, 1)]);
+        assert_eq!(arrive(&callbacks, 2), Ok(TimelineValue(0)));
+        assert_eq!(arrive(&callbacks, 1), Ok(TimelineValue(2)));
+        assert_eq!(arrive(&callbacks, 3), Ok(TimelineValue(3)));
+    }
+
+    #[test]
+    fn the_callbacks_of_a_removed_device_complete_nothing() {
+        let is_removed = Arc::new(AtomicBool::new(false));
+        let device = is_removed.clone();
+        let removal: Removal =
+            Box::new(move || device.load(Ordering::Relaxed).then(|| "the device was removed".into()));
+        let callbacks = Arc::new(ArmedCallbacks::new(LostFlag::default(), Some(removal)));
+        arm(&callbacks, &[(1, 1), (2, 1)]);
+        assert_eq!(arrive(&callbacks, 1), Ok(TimelineValue(1)));
+        is_removed.store(true, Ordering::Relaxed);
+        let lost = Err(Lost { reason: "the device was removed".into() });
+        assert_eq!(arrive(&callbacks, 2), lost);
+        assert_eq!(callbacks.completed(), lost);
     }
 }
 
@@ -156,26 +200,22 @@ mod loom_models {
     #[test]
     fn callbacks_on_any_thread_complete_values_in_order() {
         loom::model(|| {
-            let armed = VecDeque::from([(TimelineValue(1), 2), (TimelineValue(2), 1)]);
-            let progress = Arc::new(Mutex::new(CallbackProgress { completed: TimelineValue(0), armed }));
-            let arrival = |value| Arrival {
-                value: TimelineValue(value),
-                progress: progress.clone(),
-                moved: Arc::default(),
-            };
+            let all = Arc::new(ArmedCallbacks::new(LostFlag::default(), None));
+            lock(&all.progress).armed = VecDeque::from([(TimelineValue(1), 2), (TimelineValue(2), 1)]);
+            let arrival = |value| Arrival { value: TimelineValue(value), callbacks: all.clone() };
             let late = arrival(1);
             let other = arrival(1);
             let next = arrival(2);
             let callbacks = loom::thread::spawn(move || drop((next, other)));
-            let before = lock(&progress).completed;
+            let before = lock(&all.progress).completed;
             drop(late);
-            let after = lock(&progress).completed;
+            let after = lock(&all.progress).completed;
             assert!(
                 before == TimelineValue(0) && [TimelineValue(0), TimelineValue(2)].contains(&after),
                 "{before} {after}"
             );
             callbacks.join().expect("the callbacks end");
-            assert_eq!(lock(&progress).completed, TimelineValue(2));
+            assert_eq!(lock(&all.progress).completed, TimelineValue(2));
         });
     }
 }
