@@ -48,7 +48,7 @@ pub(crate) enum Command {
         Steps: fmt, lint, readme, guide, adapters, build, tests, doc tests, clippy, count, deny.\n\
         All steps run, also after failures; the last line is `N passed, N failed`. The step count is skipped if it has\n\
         passed with the same inputs, and deny if cargo-deny is missing and may not be built. With --full also:\n\
-        doc, targets --web, package, model, fuzz, functions, versions, features, demo, msrv, outside.\n\
+        doc, targets --web, package, model, fuzz, functions, languages, versions, features, demo, msrv, outside.\n\
         With CI set: every adapter the system can get. With --full also as with --install-tools, and `cargo package` refuses\n\
         uncommitted changes.")]
     Test {
@@ -293,6 +293,13 @@ pub(crate) enum Command {
         #[arg(long)]
         no_install: bool,
     },
+    /// Translates the texts of the algorithms to SPIR-V, MSL, HLSL and GLSL
+    #[command(
+        after_help = "Example:\n  cargo xtask languages\n\nThe tests of the algorithms run on the CPU and write the text of each kernel that they compile to\n\
+        target/languages. Exits with 1 if naga cannot translate a text for a driver that has what the kernel needs. No\n\
+        driver compiles the translations."
+    )]
+    Languages,
     /// Type-checks the published crates, with all features, with the oldest Rust that the manifests promise
     #[command(
         after_help = "Example:\n  cargo xtask msrv\n\nThe version is `rust-version` in Cargo.toml; rustup installs it if it is not there."

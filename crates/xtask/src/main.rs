@@ -16,6 +16,7 @@ mod features;
 mod fuzz;
 mod fuzz_wgsl;
 mod guide;
+mod languages;
 mod lint;
 mod model;
 mod msrv;
@@ -102,6 +103,7 @@ fn run(command: Command) -> Result<bool> {
         }
         Command::Versions => versions::versions(&workspace),
         Command::Tint { no_install } => tint::tint(&workspace, !no_install),
+        Command::Languages => languages::languages(&workspace),
         Command::Guide { write } => guide::guide(&workspace, write),
         Command::Package => package::package(&workspace),
         Command::Msrv { no_install } => msrv::msrv(&workspace, !no_install).and_then(Done::required),

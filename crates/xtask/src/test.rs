@@ -15,6 +15,7 @@ use crate::features::features;
 use crate::fuzz::fuzz;
 use crate::fuzz_wgsl::check_functions;
 use crate::guide::guide;
+use crate::languages::languages;
 use crate::lint::lint;
 use crate::model::model;
 use crate::msrv::msrv;
@@ -143,6 +144,7 @@ fn checks(
         steps.push(timed("model", || model(workspace, &[]).map(|()| Done::Yes)));
         steps.push(timed("fuzz", || fuzz(workspace, FUZZ_SECONDS, may_install)));
         steps.push(timed("functions", || check_functions(workspace)));
+        steps.push(timed("languages", || languages(workspace).map(|()| Done::Yes)));
         steps.push(timed("versions", || versions(workspace).map(|()| Done::Yes)));
         steps.push(timed("features", || features(workspace, options.may_build())));
         steps.push(timed("demo", || demo::check(workspace).map(|()| Done::Yes)));

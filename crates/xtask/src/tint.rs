@@ -55,7 +55,7 @@ pub(crate) fn tint(workspace: &Workspace, may_install: bool) -> Result<()> {
         bail!("there is no program `node`: install Node.js 20 or later, which runs Dawn");
     };
     let dawn = dawn(workspace, may_install)?;
-    let texts = texts(workspace)?;
+    let texts = texts(workspace, "tint")?;
     let check = dawn.join("check.mjs");
     fs::write(&check, CHECK).with_context(|| format!("cannot write {}", check.display()))?;
     line(node).arg(&check).arg(&texts).dir(&dawn).run()
@@ -75,9 +75,10 @@ fn dawn(workspace: &Workspace, may_install: bool) -> Result<PathBuf> {
     Ok(folder)
 }
 
-/// Runs the tests on the CPU, and returns the folder with the WGSL of their kernels.
-fn texts(workspace: &Workspace) -> Result<PathBuf> {
-    let folder = workspace.made("tint")?;
+/// Runs the tests of the algorithms on the CPU, and returns the folder with the WGSL of their kernels, which has this
+/// name.
+pub(crate) fn texts(workspace: &Workspace, name: &str) -> Result<PathBuf> {
+    let folder = workspace.made(name)?;
     empty(&folder)?;
     let programs = suite::build(workspace)?.programs;
     let program = programs.iter().find(|program| program.name == PROGRAM);
