@@ -89,7 +89,7 @@ impl<C: NativeCalls> NativeFence<C> {
         if passed == REMOVED {
             return Err(self.lose(&self.calls().removal_reason()));
         }
-        self.passed.fetch_max(passed, Ordering::Relaxed);
+        self.passed.fetch_max(passed, Ordering::Release);
         Ok(TimelineValue(passed))
     }
 
@@ -115,7 +115,8 @@ impl<C: NativeCalls> Fence for NativeFence<C> {
         }
         match try_lock(&self.turn) {
             Some(_inside) => self.look(),
-            None => Ok(TimelineValue(self.passed.load(Ordering::Relaxed))),
+            // Pairs with the release in `look`: this thread then sees what the driver has shown the other one.
+            None => Ok(TimelineValue(self.passed.load(Ordering::Acquire))),
         }
     }
 
