@@ -1,4 +1,4 @@
-//! Fences, which report the progress of a device and wait for it. Each backend has one file.
+//! Fences, which report the progress of a device and wait for it. Each kind of fence has one file.
 
 #[cfg(any(dx12, all(test, native, not(fencepost_loom))))]
 mod dx12;
