@@ -5,7 +5,7 @@ mod chosen;
 use crate::check::{self, Bound, CheckOptions, CheckedRun, Shadow, Sites};
 use crate::dump;
 use crate::error::{Fault, Result};
-use crate::interpret::Interpreter;
+use crate::interpret::{Interpreter, PausedRun};
 #[cfg(all(feature = "compile", not(target_family = "wasm")))]
 use crate::machine::Machine;
 use crate::program::Program;
@@ -97,6 +97,55 @@ impl CpuKernel {
             return compiled.run(run);
         }
         self.interpreter.run(run)
+    }
+
+    /// Begins a run in slices, which [`resume`](Self::resume) executes.
+    ///
+    /// # Example
+    /// ```
+    /// use fencepost_cpu::{Cells, CpuKernel, GridRun, Program};
+    /// use fencepost_kernels::{Module, ShaderSource};
+    /// use std::sync::{Arc, atomic::AtomicBool};
+    ///
+    /// let text = "
+    ///     @group(0) @binding(0) var<storage, read_write> out: array<u32>;
+    ///     @compute @workgroup_size(1) fn k() { for (var i = 0u; i < 1000u; i++) { out[0] += i; } }";
+    /// let module = Arc::new(Module::parse(&ShaderSource::text("k.wgsl", text))?);
+    /// let entry = module.entry("k", &[])?;
+    /// let kernel = CpuKernel::new(Arc::new(Program::new(&module, &entry)?))?;
+    ///
+    /// let mut words = [0_u128; 1];
+    /// let buffers = [Cells::new(bytemuck::bytes_of_mut(&mut words))];
+    /// let (groups, range, stop) = ([1; 3], 0..1, AtomicBool::new(false));
+    /// let run = GridRun { groups, range, params: &[], buffers: &buffers, seed: 0, stop: &stop };
+    /// let mut paused = kernel.begin(&run);
+    /// let mut slices = 1;
+    /// while !kernel.resume(&run, &mut paused, 100)? {
+    ///     slices += 1; // the thread may do other work here
+    /// }
+    /// assert!(slices >= 10);
+    /// assert_eq!(words, [499_500]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn begin(&self, run: &GridRun<'_>) -> PausedRun {
+        self.interpreter.begin(run)
+    }
+
+    /// Continues a run on the calling thread for at most `steps` steps: each iteration of a loop is a step, and so is
+    /// each call, and each invocation that begins or continues. The interpreter executes the slice, even if the kernel
+    /// is compiled. Returns `true` if the run is over.
+    ///
+    /// `run` must be that of [`begin`](Self::begin), with the same buffers.
+    ///
+    /// # Errors
+    /// Returns the fault that ended the run early. Writes before the fault stay.
+    pub fn resume(
+        &self,
+        run: &GridRun<'_>,
+        paused: &mut PausedRun,
+        steps: u64,
+    ) -> std::result::Result<bool, Fault> {
+        self.interpreter.resume(run, paused, steps)
     }
 
     /// Runs a whole grid on copies of the buffers, and copies the results back. `seed` and `stop` are the fields of

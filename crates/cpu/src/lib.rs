@@ -4,6 +4,7 @@
 //! - [`CpuKernel`] runs a program, compiled if possible and otherwise interpreted. It is a
 //!   [`HostKernel`](fencepost_kernels::HostKernel).
 //! - [`CpuKernel::run_checked`] runs a program and finds its mistakes, such as races.
+//! - [`CpuKernel::resume`] runs a program in slices, for a thread that must not be kept for long.
 //! - [`GridRun`] describes one run: the grid, the range of its workgroups, the parameters and the buffers.
 //!
 //! Both engines give the same results. Integers wrap, a division by zero gives the dividend, a shift uses the low bits
@@ -36,6 +37,7 @@ pub use check::{
     Race, Shadow, Step,
 };
 pub use error::{Error, Fault, Place, Result};
+pub use interpret::PausedRun;
 pub use kernel::CpuKernel;
 pub use program::Program;
 pub use run::{Cells, GridRun};

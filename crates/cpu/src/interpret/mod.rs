@@ -28,6 +28,7 @@ use std::sync::Arc;
 
 pub(crate) use listing::AtomicAccess;
 pub(crate) use observer::{Missing, Observer, Site, Touched};
+pub use workgroup::PausedRun;
 
 /// A program as instructions, ready to run.
 pub(crate) struct Interpreter {
@@ -75,6 +76,26 @@ impl Interpreter {
         run: &GridRun<'_>,
         observer: &mut O,
     ) -> std::result::Result<(), Fault> {
-        workgroup::run(&self.program, &self.decoded, run, observer)
+        let mut whole = self.begin(run);
+        whole.resume((&self.program, &self.decoded), run, u64::MAX, observer)?;
+        Ok(())
+    }
+
+    /// Begins a run that [`resume`](Self::resume) executes in slices.
+    pub(crate) fn begin(&self, run: &GridRun<'_>) -> PausedRun {
+        PausedRun::new(&self.program, &self.decoded, run)
+    }
+
+    /// Executes the workgroups of a run for at most `steps` steps. Returns `true` if all have ended.
+    ///
+    /// # Errors
+    /// Returns the fault that ended the run early.
+    pub(crate) fn resume(
+        &self,
+        run: &GridRun<'_>,
+        paused: &mut PausedRun,
+        steps: u64,
+    ) -> std::result::Result<bool, Fault> {
+        paused.resume((&self.program, &self.decoded), run, steps, &mut ())
     }
 }

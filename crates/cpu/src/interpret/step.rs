@@ -16,6 +16,9 @@ pub(super) struct Executor<'r, O> {
     pub(super) memory: Memory<'r>,
     pub(super) stop: &'r AtomicBool,
     pub(super) observer: &'r mut O,
+    /// Number of steps that are left. Each invocation that continues takes a step, and so does each call, and each
+    /// iteration of a loop.
+    pub(super) left: u64,
 }
 
 /// Place of an invocation.
@@ -45,27 +48,36 @@ impl<'c> Here<'c> {
 }
 
 impl<O: Observer> Executor<'_, O> {
-    /// Executes an invocation until it waits or ends.
+    /// Executes an invocation until it waits or ends. Returns `false` if no step is left before that.
     ///
     /// # Errors
     /// [`Fault::Stopped`].
-    pub(super) fn resume(&mut self, invocation: &mut Invocation) -> Result<(), Fault> {
+    pub(super) fn resume(&mut self, invocation: &mut Invocation) -> Result<bool, Fault> {
+        if !self.take_step() {
+            return Ok(false);
+        }
         while invocation.state == State::Ready {
             let here = Here::new(self.decoded, invocation);
             let next = self.run_function(&here, invocation.next, &mut invocation.stack)?;
             invocation.next = next;
             match &here.code.ops[next - 1] {
-                Op::Call(_) => self.enter(&here, invocation),
+                Op::Call(_) => {
+                    self.enter(&here, invocation);
+                    if !self.take_step() {
+                        return Ok(false);
+                    }
+                }
+                Op::Poll => return Ok(false),
                 Op::Barrier => invocation.state = State::Barrier,
                 Op::Subgroup(_) => invocation.state = State::Subgroup,
                 _ => leave(invocation, &here),
             }
         }
-        Ok(())
+        Ok(true)
     }
 
     /// Executes instructions of one function. Returns the number of the instruction after the one that leaves the
-    /// function.
+    /// function, or after an [`Op::Poll`] at which no step is left.
     fn run_function(&mut self, here: &Here<'_>, mut next: usize, stack: &mut [u64]) -> Result<usize, Fault> {
         let ops = &here.code.ops[..];
         let base = here.base;
@@ -133,7 +145,12 @@ impl<O: Observer> Executor<'_, O> {
                     let case = cases.values.binary_search_by_key(&value, |&(value, _)| value);
                     next = case.map_or(cases.default, |case| cases.values[case].1) as usize;
                 }
-                Op::Poll => self.poll()?,
+                Op::Poll => {
+                    self.poll()?;
+                    if !self.take_step() {
+                        return Ok(next);
+                    }
+                }
                 Op::Call(_) => {
                     self.poll()?;
                     return Ok(next);
@@ -148,6 +165,14 @@ impl<O: Observer> Executor<'_, O> {
     /// Fails if the run has to end.
     fn poll(&self) -> Result<(), Fault> {
         if self.stop.load(Relaxed) { Err(Fault::Stopped) } else { Ok(()) }
+    }
+
+    /// Takes one of the steps that are left. Returns `false` if there is none.
+    #[inline]
+    fn take_step(&mut self) -> bool {
+        let left = self.left.checked_sub(1);
+        self.left = left.unwrap_or(0);
+        left.is_some()
     }
 
     /// Enters the function that the current instruction calls.

@@ -10,5 +10,6 @@ mod order;
 mod program;
 mod random;
 mod refused;
+mod slices;
 mod subgroup;
 mod values;
