@@ -7,7 +7,7 @@ use crate::error::Result;
 use crate::memory::allocations::AllocationEntries;
 use crate::memory::cpu_memory::CpuMemory;
 use crate::memory::external_buffers::ExternalBuffer;
-use crate::memory::native_memory::HostView;
+use crate::memory::host_view::HostView;
 #[cfg(native)]
 use crate::memory::native_memory::NativeMemory;
 use crate::memory::read_slot::ReadParts;

@@ -5,6 +5,11 @@ pub(crate) mod block;
 pub(crate) mod cpu_memory;
 pub(crate) mod external_buffers;
 pub(crate) mod host_access;
+#[cfg(any(native, cpu_code))]
+pub(crate) mod host_view;
+#[cfg(not(any(native, cpu_code)))]
+#[path = "no_host_view.rs"]
+pub(crate) mod host_view;
 #[cfg(native)]
 pub(crate) mod native_memory;
 #[cfg(not(native))]

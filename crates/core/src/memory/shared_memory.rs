@@ -1,7 +1,7 @@
 //! The memory of the CPU device. Kernels and the host access the same bytes.
 #![allow(unsafe_code, reason = "memory that several threads of the device write")]
 
-use crate::memory::native_memory::HostView;
+use crate::memory::host_view::HostView;
 use std::alloc::{Layout, alloc_zeroed, dealloc};
 use std::ops::Range;
 use std::ptr::NonNull;

@@ -6,8 +6,9 @@ use crate::driver::gl_gate::GlGate;
 use crate::error::{ErrorDetail, Result};
 use crate::memory::block::{BlockId, BufferRequest, usages};
 use crate::memory::external_buffers::{ExternalBlocks, ExternalBuffer};
+use crate::memory::host_view::HostView;
 use crate::memory::native_memory as native;
-use crate::memory::native_memory::{HostView, NativeMemory};
+use crate::memory::native_memory::NativeMemory;
 use std::sync::Arc;
 
 /// The memory of a block or of a staging chunk.
