@@ -1,17 +1,17 @@
 //! The work of steps on host memory, and the execution of kernels on the CPU.
 
 use crate::device::checks::FunctionMark;
-use crate::error::{ErrorDetail, Result, panic_text};
+use crate::error::{Error, ErrorDetail, Result, panic_text};
 use crate::memory::allocations::{ByteMeter, MeteredVec};
 use crate::memory::block::Block;
 use crate::memory::read_slot::{ReadSlot, ReadState, Readback};
 use crate::memory::staging::Staged;
 use crate::record::cpu::cpu_device;
 use crate::record::cpu::cpu_device::DeviceClock;
-#[cfg(cpu_code)]
-use crate::record::cpu::cpu_lane::{LaunchTimer, ended_early};
 use crate::record::cpu::cpu_recorder::FailedSteps;
 use crate::record::cpu::kernel_checks::KernelChecks;
+#[cfg(cpu_code)]
+use crate::record::cpu::launch_timer::LaunchTimer;
 use crate::record::walk::{WorkVisitor, visit};
 use crate::work::graph::control::{ControlTable, Gate, GatedPlace};
 use crate::work::graph::run::GraphStep;
@@ -20,7 +20,7 @@ use crate::work::region_copy::RegionCopy;
 use crate::work::step::{HostCode, Pattern, Span, Work};
 use crate::work::time_slot::{Ticks, TimeSlot};
 #[cfg(cpu_code)]
-use fencepost_cpu::{CpuKernel, GridRun};
+use fencepost_cpu::{CpuKernel, Fault, GridRun};
 use fencepost_kernels::{HostBuffer, HostKernel, ParamsBlock};
 use fencepost_sync::Lost;
 use std::ops::Range;
@@ -314,6 +314,18 @@ pub(super) fn run_program(
             Some(checks) => checks.run(program, run, launch, limit),
         })
     })
+}
+
+/// Returns the error of a launch that ended with a fault. A stopped launch has exceeded its time limit.
+#[cfg(cpu_code)]
+pub(super) fn ended_early(launch: &Launch, fault: &Fault, limit: Duration) -> Error {
+    let kernel = launch.kernel().name.to_string();
+    let launch = launch.at;
+    let kind = match fault {
+        Fault::Stopped => ErrorDetail::LaunchTooLong { kernel, launch, limit },
+        fault => ErrorDetail::LaunchFailed { kernel, launch, problem: fault.to_string() },
+    };
+    kind.into()
 }
 
 /// Executes code on copies of a launch's arrays, because two bindings may be ranges of one block. Writes the results

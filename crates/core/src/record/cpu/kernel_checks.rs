@@ -3,7 +3,7 @@
 use crate::device::checks::CheckOptions;
 use crate::error::{Error, ErrorDetail, Result};
 use crate::memory::block::Block;
-use crate::record::cpu::cpu_lane::ended_early;
+use crate::record::cpu::cpu_work::ended_early;
 use crate::work::kernel_launch::Launch;
 use fencepost_cpu::{Bound, CpuKernel, Finding, GridRun, Shadow};
 use fencepost_kernels::report;

@@ -13,6 +13,8 @@ mod kernel_checks;
 #[cfg(not(cpu_code))]
 #[path = "no_kernel_checks.rs"]
 mod kernel_checks;
+#[cfg(cpu_code)]
+mod launch_timer;
 pub(crate) mod run_order;
 #[cfg(cpu_code)]
 mod shared_kernels;

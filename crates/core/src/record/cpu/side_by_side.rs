@@ -8,10 +8,10 @@
 
 use crate::error::{Error, Result};
 use crate::memory::block::Memory;
-use crate::record::cpu::cpu_lane::{LaunchTimer, ended_early};
 use crate::record::cpu::cpu_recorder::FailedSteps;
-use crate::record::cpu::cpu_work::{RunsLaunches, code_of, groups, run_function};
+use crate::record::cpu::cpu_work::{RunsLaunches, code_of, ended_early, groups, run_function};
 use crate::record::cpu::kernel_checks::KernelChecks;
+use crate::record::cpu::launch_timer::LaunchTimer;
 use crate::work::graph::run::GraphStep;
 use crate::work::kernel_launch::Launch;
 use crate::work::step::{HostCode, Step};
