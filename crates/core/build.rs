@@ -12,6 +12,6 @@ fn main() {
             all(any(target_os = "linux", target_os = "android", target_os = "freebsd", windows), feature = "gles")
         },
         cpu: { any(test, feature = "cpu") },
-        cpu_code: { all(feature = "cpu", not(target_arch = "wasm32")) },
+        cpu_threads: { all(feature = "cpu", not(target_arch = "wasm32")) },
     }
 }

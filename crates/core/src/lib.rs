@@ -59,7 +59,7 @@ pub use crate::api::display::Snapshot;
 #[cfg(feature = "image")]
 pub use crate::api::image_arrays::Pixel;
 pub use crate::api::kernel::{DynKernel, Kernel};
-#[cfg(all(feature = "cpu", not(target_arch = "wasm32")))]
+#[cfg(feature = "cpu")]
 pub use crate::api::kernel_check;
 pub use crate::api::options::{AdoptOptions, ContextOptions};
 pub use crate::api::profiler::Profiler;

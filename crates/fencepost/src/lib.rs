@@ -13,7 +13,7 @@ pub use fencepost_core::SimulatorOptions;
 #[cfg(feature = "cpu")]
 #[doc(hidden)]
 pub use fencepost_core::doctest;
-#[cfg(all(feature = "cpu", not(target_arch = "wasm32")))]
+#[cfg(feature = "cpu")]
 pub use fencepost_core::kernel_check;
 #[doc(hidden)]
 pub use fencepost_core::{

@@ -11,7 +11,7 @@ use crate::api::queue::{CommandQueue, QueueOptions};
 use crate::arrays::device_array::DeviceArray;
 use crate::arrays::host_array::{Direction, HostArray};
 use crate::device::adapter::{AdapterInfo, ChosenAdapter};
-#[cfg(cpu_code)]
+#[cfg(cpu)]
 use crate::device::checks::CheckOptions;
 use crate::device::open::{DeviceSwitches, OpenOptions};
 use crate::device::wgpu_device::{BacklogLimit, SubmitPath, WgpuDevice};
@@ -19,12 +19,16 @@ use crate::device::{Lane, adapter};
 use crate::error::{CommandKind, Error, ErrorDetail, Result};
 use crate::memory::region::Shape;
 use crate::memory::uses::Policy;
-#[cfg(cpu_code)]
+#[cfg(cpu)]
+use crate::record::cpu::cpu_device::NextTurn;
+#[cfg(cpu_threads)]
 use crate::record::cpu::cpu_lane;
 #[cfg(cpu)]
 use crate::record::cpu::cpu_recorder as cpu;
 #[cfg(cpu)]
 use crate::record::cpu::cpu_recorder::{CpuFaults, SimulatorOptions};
+#[cfg(all(cpu, target_arch = "wasm32"))]
+use crate::record::cpu::page_lane;
 use crate::record::lanes::{RecorderChoice, open_lanes};
 use crate::runtime::context_watch;
 use crate::runtime::event::{Event, EventOptions, Recording, UserEvent};
@@ -34,6 +38,8 @@ use crate::scheduler::complete::PointHistory;
 use crate::scheduler::engine::Engine;
 use crate::scheduler::ordering::Admission;
 use crate::scheduler::threads::is_inside_callback;
+#[cfg(all(cpu, target_arch = "wasm32"))]
+use crate::scheduler::turn::after_the_event_loop;
 use crate::scheduler::wakers::Deadline;
 use fencepost_kernels::Element;
 use fencepost_sync::{Point, Slot};
@@ -64,7 +70,8 @@ impl Context {
     /// Opens the best adapter: a discrete GPU if there is one, else an integrated one. Without a GPU it opens the CPU
     /// device, which needs no driver, even if a software driver is installed. If `FENCEPOST_ADAPTER` is set, the call
     /// opens the adapter that the variable selects: by its index in [`adapters`](crate::adapters), or by a part of its
-    /// name and backend.
+    /// name and backend. In a browser, the call opens the adapter that the browser chooses, or the CPU device if the
+    /// browser has none.
     ///
     /// Algorithms compile their kernels without the runtime checks that were proven redundant, unless the environment
     /// has `FENCEPOST_CHECKED=1` (rule A18).
@@ -93,15 +100,15 @@ impl Context {
             // An invalid variable is an error on every adapter.
             let recorder = options.recorder.or_variable()?;
             let switches = switches.or_variable()?;
-            #[cfg(cpu_code)]
+            #[cfg(cpu)]
             CheckOptions::or_variable(options.check)?;
             #[allow(
                 clippy::infallible_destructuring_match,
-                reason = "in the browser and without the feature `cpu` there is one kind of adapter"
+                reason = "without the feature `cpu` there is one kind of adapter"
             )]
             let adapter = match adapter::choose(&options.adapter, recorder != RecorderChoice::Auto).await? {
                 ChosenAdapter::Wgpu(adapter) => adapter,
-                #[cfg(cpu_code)]
+                #[cfg(cpu)]
                 ChosenAdapter::Cpu => return Self::on_threads(&options, true),
             };
             let submit_path = recorder.submit_path(&adapter.get_info());
@@ -117,15 +124,21 @@ impl Context {
         })))
     }
 
-    /// Opens the CPU device. The context has threads of its own, apart from those that run the kernels.
-    #[cfg(cpu_code)]
+    /// Opens the CPU device. The context has threads of its own, apart from those that run the kernels. In a browser there
+    /// are none, and turns of the page's event loop run the kernels.
+    #[cfg(cpu)]
     pub(crate) fn on_threads(options: &ContextOptions, has_threads: bool) -> Result<Context> {
         let checks = CheckOptions::or_variable(options.check)?;
-        let (device, lanes) = cpu_lane::open(options.lateness, options.launch_limit, checks)?;
+        let ContextOptions { lateness, launch_limit, .. } = *options;
+        #[cfg(cpu_threads)]
+        let (device, lanes) = cpu_lane::open(lateness, launch_limit, checks)?;
+        #[cfg(target_arch = "wasm32")]
+        let (device, lanes) = page_lane::open(lateness, launch_limit, checks, after_the_event_loop);
+        let has_threads = has_threads && cfg!(cpu_threads);
         let engine = Engine::new(device.clone(), lanes, options.policy, has_threads);
         let context = Self::of(Owner::new(engine, Some(device), None, AdapterInfo::cpu()));
         context.owner.kernels().set_refuses_warnings(options.portable_wgsl);
-        Ok(context.limited(options.launch_limit, options.backlog))
+        Ok(context.limited(launch_limit, options.backlog))
     }
 
     /// Makes a context on a wgpu device and queue of the program.
@@ -246,14 +259,13 @@ impl Context {
 
     #[cfg(cpu)]
     pub(crate) fn on_faulty_cpu(options: SimulatorOptions, faults: CpuFaults) -> Context {
-        #[cfg(cpu_code)]
         let (options, wrong) = match CheckOptions::or_variable(options.check) {
             Ok(check) => (SimulatorOptions { check, ..options }, None),
             Err(error) => (options, Some(error)),
         };
-        let (device, lanes) = cpu::open_with(&options, &faults);
-        let engine = Engine::new(device.clone(), lanes, options.policy, options.threads);
-        #[cfg(cpu_code)]
+        let (device, lanes) = cpu::open_with(&options, &faults, next_turn());
+        let has_threads = options.threads && cfg!(cpu_threads);
+        let engine = Engine::new(device.clone(), lanes, options.policy, has_threads);
         if let Some(error) = wrong {
             engine.lock().queue_mut(Slot::CONTEXT).error = Some(error);
         }
@@ -528,6 +540,15 @@ impl Context {
 /// ```
 pub fn synchronize_all() -> Pending<()> {
     end_of_contexts(context_watch::live_contexts())
+}
+
+/// Returns the function that schedules the work of the CPU in a browser, or `None` where threads do it.
+#[cfg(cpu)]
+fn next_turn() -> Option<NextTurn> {
+    #[cfg(target_arch = "wasm32")]
+    return Some(after_the_event_loop);
+    #[cfg(not(target_arch = "wasm32"))]
+    None
 }
 
 fn end_of_contexts(owners: impl IntoIterator<Item = Owner>) -> Pending<()> {

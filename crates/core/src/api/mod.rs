@@ -8,7 +8,7 @@ pub(crate) mod grid;
 #[cfg(feature = "image")]
 pub(crate) mod image_arrays;
 pub(crate) mod kernel;
-#[cfg(cpu_code)]
+#[cfg(cpu)]
 pub mod kernel_check;
 #[cfg(feature = "ndarray")]
 pub(crate) mod ndarray_arrays;

@@ -47,7 +47,8 @@ pub struct ContextOptions {
     /// indices out of range, barriers that only some invocations reach, and what [`CheckOptions`] adds.
     /// [`Diagnostics::take_findings`](crate::Diagnostics::take_findings) returns each mistake once, and the log shows
     /// it as an error. A checked kernel is interpreted, which makes it much slower. New arrays never reuse memory that
-    /// an unfinished command uses, so a checked program may need more memory.
+    /// an unfinished command uses, so a checked program may need more memory. In a browser, the page waits until a checked
+    /// launch ends.
     pub check: Option<CheckOptions>,
     /// Time limit of each launch on the CPU device, and of each loop with [`Bound::Chunked`](crate::Bound::Chunked) on
     /// any device. The default is 60 seconds, and `Duration::MAX` means no limit.
@@ -57,8 +58,9 @@ pub struct ContextOptions {
     ///
     /// A launch that exceeds the limit is stopped, and its queue fails with
     /// [`LaunchTooLong`](crate::ErrorDetail::LaunchTooLong); its writes so far stay. Until then, the launch holds up
-    /// the other queues of the context. The host's clock measures the time from the first workgroup on. A host function
-    /// that replaces a kernel has no limit. On other adapters, the operating system may limit the time of a kernel, and
+    /// the other queues of the context. The host's clock measures the time from the first workgroup on; in a browser, only
+    /// the time in which the page executes the launch. A host function that replaces a kernel has no limit, and in a
+    /// browser a launch with checks has none. On other adapters, the operating system may limit the time of a kernel, and
     /// then the device is lost.
     pub launch_limit: Duration,
     /// If `true`, a WGSL text that a browser would refuse is an error. If `false`, the default, the text runs anyway,

@@ -11,6 +11,7 @@ use crate::memory::region::{ArrayShape, PaddedShape, Shape, elements};
 use crate::runtime::captured::check_host_access;
 use crate::runtime::event::same_context;
 use crate::runtime::owner::Owner;
+use crate::runtime::pending::may_block;
 use crate::scheduler::host_guard::GuardOpening;
 use crate::scheduler::ordering::Admission;
 use crate::scheduler::wakers::Deadline;
@@ -236,6 +237,7 @@ impl<T: Element, Dir: Direction, const D: usize> HostArray<T, Dir, D> {
 
     /// Opens a guard. A caller that wants write access borrows the array mutably.
     fn open(&self, want: HostUseKind, (deadline, call, at): HostCallSite) -> Result<GuardedElements<'_, T>> {
+        let deadline = if may_block().is_ok() { deadline } else { Deadline::now() };
         self.owner().engine().check_process()?;
         self.end_leaked_guards(want.writes());
         match &self.place {

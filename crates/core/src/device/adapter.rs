@@ -15,7 +15,7 @@ const CHOICE: &str = "FENCEPOST_ADAPTER";
 pub(crate) enum ChosenAdapter {
     Wgpu(wgpu::Adapter),
     /// The CPU, without a driver.
-    #[cfg(cpu_code)]
+    #[cfg(cpu)]
     Cpu,
 }
 
@@ -23,8 +23,8 @@ pub(crate) enum ChosenAdapter {
 /// CPU, which needs no driver. Among adapters of one kind, Vulkan, Metal and DX12 come before GL. `Auto` picks the
 /// first adapter other than a software driver.
 ///
-/// In a browser the list is empty, because browsers do not enumerate adapters. Without the feature `cpu`, the CPU is
-/// not in the list.
+/// In a browser the list is empty, because browsers do not enumerate adapters; `Auto` and `Cpu` choose there. Without the
+/// feature `cpu`, the CPU is not in the list.
 #[cfg(not(target_arch = "wasm32"))]
 pub fn adapters() -> Vec<AdapterInfo> {
     crate::device::open::one_at_a_time(|| described(&pollster::block_on(sorted())))
@@ -33,12 +33,12 @@ pub fn adapters() -> Vec<AdapterInfo> {
 /// Describes the wgpu adapters, followed by the CPU.
 fn described(found: &[wgpu::Adapter]) -> Vec<AdapterInfo> {
     let known = found.iter().map(describe);
-    #[cfg(cpu_code)]
+    #[cfg(cpu)]
     let known = known.chain([AdapterInfo::cpu()]);
     known.collect()
 }
 
-/// Returns an empty list, because browsers do not enumerate adapters.
+/// Returns an empty list, because browsers do not enumerate adapters. `AdapterChoice::Cpu` opens the CPU all the same.
 #[cfg(target_arch = "wasm32")]
 pub fn adapters() -> Vec<AdapterInfo> {
     Vec::new()
@@ -61,20 +61,20 @@ pub(crate) async fn choose(choice: &AdapterChoice, needs_driver: bool) -> Result
                 ChosenAdapter::Wgpu(adapter) => {
                     ChosenAdapter::Wgpu(crate::device::open::with_own_gl_context(adapter).await)
                 }
-                #[cfg(cpu_code)]
+                #[cfg(cpu)]
                 ChosenAdapter::Cpu => ChosenAdapter::Cpu,
             })
         })
     });
     #[cfg(target_arch = "wasm32")]
     match choice {
-        AdapterChoice::Auto => any().await.map(ChosenAdapter::Wgpu),
+        AdapterChoice::Auto => any().await,
         _ => find(&choice, needs_driver).await,
     }
 }
 
 async fn find(choice: &AdapterChoice, needs_driver: bool) -> Result<ChosenAdapter> {
-    #[cfg(cpu_code)]
+    #[cfg(cpu)]
     if *choice == AdapterChoice::Cpu {
         return Ok(ChosenAdapter::Cpu); // without asking any driver
     }
@@ -83,20 +83,30 @@ async fn find(choice: &AdapterChoice, needs_driver: bool) -> Result<ChosenAdapte
     let is_any_driver = needs_driver && *choice == AdapterChoice::Auto && !found.is_empty();
     match choice.find(if is_any_driver { &known[..found.len()] } else { &known }) {
         Some(at) if at < found.len() => Ok(ChosenAdapter::Wgpu(found.swap_remove(at))),
-        #[cfg(cpu_code)]
+        #[cfg(cpu)]
         Some(_) => Ok(ChosenAdapter::Cpu),
         _ => Err(no_adapter(choice, &known)),
     }
 }
 
-/// Returns the adapter chosen by the browser.
+/// Returns the adapter chosen by the browser, or the CPU if the browser has none. Even a software adapter comes before
+/// the CPU here, because the browser compiles kernels, and the CPU interprets them.
+///
+/// # Errors
+/// Returns `NoAdapter` without the feature `cpu`.
 #[cfg(target_arch = "wasm32")]
-async fn any() -> Result<wgpu::Adapter> {
+async fn any() -> Result<ChosenAdapter> {
     let options = wgpu::RequestAdapterOptions {
         power_preference: wgpu::PowerPreference::HighPerformance,
         ..Default::default()
     };
-    instance().request_adapter(&options).await.map_err(|_| no_adapter(&AdapterChoice::Auto, &[]))
+    match instance().request_adapter(&options).await {
+        Ok(adapter) => Ok(ChosenAdapter::Wgpu(adapter)),
+        #[cfg(cpu)]
+        Err(_) => Ok(ChosenAdapter::Cpu),
+        #[cfg(not(cpu))]
+        Err(_) => Err(no_adapter(&AdapterChoice::Auto, &[])),
+    }
 }
 
 /// Returns all adapters that can compute, the preferred ones first.
@@ -135,7 +145,8 @@ async fn sorted() -> Vec<wgpu::Adapter> {
 pub enum AdapterChoice {
     /// The adapter that `FENCEPOST_ADAPTER` names. Without that variable, the first of [`adapters`](crate::adapters)
     /// that is not a software driver; the CPU is preferred to those. Software drivers are considered only without the
-    /// feature `cpu`, or if a recorder is chosen, because the CPU has none.
+    /// feature `cpu`, or if a recorder is chosen, because the CPU has none. In a browser, the adapter that the browser
+    /// chooses; if it has none, the CPU.
     #[default]
     Auto,
     /// The first adapter whose name and backend, joined by a space, contain this text, ignoring case. `lavapipe` stands
@@ -145,7 +156,8 @@ pub enum AdapterChoice {
     Index(usize),
     /// The first adapter of this kind. The text form is `discrete`, `integrated`, `virtual` or `software`.
     Kind(AdapterKind),
-    /// The CPU, which needs no driver. The text form is `cpu`.
+    /// The CPU, which needs no driver. In a browser, it interprets kernels on the thread of the page. The text form is
+    /// `cpu`.
     Cpu,
 }
 
@@ -232,7 +244,8 @@ pub(crate) fn no_adapter(choice: &AdapterChoice, known: &[AdapterInfo]) -> Error
 pub struct AdapterInfo {
     /// Name that the driver reports.
     pub name: String,
-    /// Graphics interface: `Vulkan`, `Metal`, `DX12`, `GL` or `WebGPU`; `native code` for the CPU, which needs none.
+    /// Graphics interface: `Vulkan`, `Metal`, `DX12`, `GL` or `WebGPU`; `native code` for the CPU, which needs none, or
+    /// `interpreter` for the CPU in a browser.
     pub backend: &'static str,
     /// Kind of device.
     pub kind: AdapterKind,
@@ -280,16 +293,22 @@ impl AdapterInfo {
     }
 
     /// Backend name of the CPU device.
-    pub(crate) const CPU_BACKEND: &'static str = "native code";
+    pub(crate) const CPU_BACKEND: &'static str =
+        if cfg!(target_arch = "wasm32") { "interpreter" } else { "native code" };
 
     /// Describes the CPU device.
-    #[cfg(cpu_code)]
+    #[cfg(cpu)]
     pub(crate) fn cpu() -> Self {
-        let threads = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
+        let threads = if cfg!(target_arch = "wasm32") {
+            "on the thread of the page".to_owned()
+        } else {
+            let threads = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
+            format!("{threads} threads")
+        };
         Self {
             name: "Fencepost CPU".into(),
             backend: Self::CPU_BACKEND,
-            driver: format!("{}, {threads} threads", env!("CARGO_PKG_VERSION")),
+            driver: format!("{}, {threads}", env!("CARGO_PKG_VERSION")),
             ..Self::cpu_recorder()
         }
     }
@@ -429,16 +448,20 @@ const PACKAGES: [(&str, &str); 5] = [
     ("alpine", "apk add mesa-vulkan-swrast"),
 ];
 
-/// End of the advice. Only a program without the feature `cpu` finds no adapter, except in a browser, where the CPU is
-/// no adapter.
+/// End of the advice. Only a program without the feature `cpu` finds no adapter.
 const ADD_THE_CPU: &str = if cfg!(target_arch = "wasm32") {
-    ""
+    ", or switch on the feature `cpu` of fencepost, which interprets kernels on the thread of the page"
 } else {
     ", or switch on the feature `cpu` of fencepost, which compiles kernels for the processor and needs no driver"
 };
 
 /// Returns the advice for this machine.
 pub(crate) fn remedy() -> String {
+    if cfg!(target_arch = "wasm32") {
+        return format!(
+            "open the page over HTTPS or from this computer, in a browser with WebGPU{ADD_THE_CPU}"
+        );
+    }
     if !crate::device::open::has_interface() {
         return format!(
             "the program is built without a graphics interface of this system: switch on the feature `vulkan`, `metal`, \

@@ -11,7 +11,7 @@ use std::cell::RefCell;
 use std::sync::{Mutex, PoisonError};
 
 /// Environment variable that turns the checks of kernels on.
-#[cfg(cpu_code)]
+#[cfg(cpu)]
 const CHECK_VARIABLE: &str = "FENCEPOST_CHECK";
 
 /// Additional mistakes that the checks of kernels look for. They always look for races between invocations, barriers
@@ -47,7 +47,7 @@ pub struct CheckOptions {
     pub fail_queue: bool,
 }
 
-#[cfg(cpu_code)]
+#[cfg(cpu)]
 impl CheckOptions {
     /// Returns the chosen options, or those that the environment variable chooses.
     ///
@@ -61,7 +61,7 @@ impl CheckOptions {
     }
 }
 
-#[cfg(cpu_code)]
+#[cfg(cpu)]
 fn of_value(value: &str) -> Result<Option<CheckOptions>> {
     match value.trim() {
         "1" => Ok(Some(CheckOptions::default())),
@@ -252,7 +252,7 @@ fn leads_to(waits: &[(DeviceNumber, DeviceNumber)], from: DeviceNumber, ends: &[
     false
 }
 
-#[cfg(all(test, cpu_code))]
+#[cfg(all(test, cpu))]
 mod check_options_tests {
     use super::*;
 

@@ -87,8 +87,8 @@ pub(crate) trait Device: Allocate + Send + Sync {
     /// that the device supports the kernel, and return a pipeline for its recorders. The call may take long.
     ///
     /// # Errors
-    /// Returns `Unsupported` or `TooManyParameters` if the device does not support the kernel, `NoReference` if the CPU
-    /// recorder has no reference function for it, `Compile` if the driver rejects it, and `DeviceLost`.
+    /// Returns `Unsupported` or `TooManyParameters` if the device does not support the kernel, `Compile` if the driver
+    /// rejects it, and `DeviceLost`.
     fn compile(&self, recipe: &PipelineDescriptor<'_>) -> Result<Pipeline>;
 
     /// Returns `true` if [`compile`](Self::compile) is fast, so that a verb may call it on the caller's thread.

@@ -273,12 +273,6 @@ pub enum ErrorDetail {
          it where the program creates the device"
     )]
     Unsupported { kernel: String, what: String, adapter: String },
-    /// The kernel has no reference function, and this build cannot compile kernels for the CPU.
-    #[error(
-        "kernel `{kernel}` has no reference function, and this build of the simulator compiles no kernels: it runs \
-         built-in kernels, and kernels whose function `host_kernel` has registered"
-    )]
-    NoReference { kernel: String },
     /// The driver, or the compiler for the CPU, refuses the kernel.
     #[error("kernel `{kernel}` does not compile on this device: {message}")]
     Compile { kernel: String, message: String },
@@ -649,7 +643,6 @@ impl ErrorDetail {
             | Self::MessagesTooLarge { .. }
             | Self::Unsupported { .. }
             | Self::NotMeasured { .. }
-            | Self::NoReference { .. }
             | Self::GraphTooLong { .. }
             | Self::PictureTooLarge { .. } => ErrorKind::Unsupported,
             Self::OutOfMemory { .. }

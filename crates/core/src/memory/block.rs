@@ -11,7 +11,7 @@ use crate::memory::host_view::HostView;
 #[cfg(native)]
 use crate::memory::native_memory::NativeMemory;
 use crate::memory::read_slot::ReadParts;
-#[cfg(cpu_code)]
+#[cfg(cpu)]
 use crate::memory::shared_memory::SharedMemory;
 use crate::memory::uses::{BlockUses, RepeatedUse, UseDetails};
 use crate::memory::wgpu_memory::WgpuMemory;
@@ -44,7 +44,7 @@ pub(crate) enum Memory {
     /// Bytes that the CPU recorder works on.
     Host(CpuMemory),
     /// Bytes that the CPU device works on, and which the host accesses in place.
-    #[cfg(cpu_code)]
+    #[cfg(cpu)]
     Shared(SharedMemory),
 }
 
@@ -102,7 +102,7 @@ impl Memory {
         match self {
             Memory::Wgpu(memory) => memory.view(),
             Memory::Host(_) => None,
-            #[cfg(cpu_code)]
+            #[cfg(cpu)]
             Memory::Shared(memory) => Some(memory.view()),
         }
     }

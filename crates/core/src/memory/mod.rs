@@ -5,9 +5,9 @@ pub(crate) mod block;
 pub(crate) mod cpu_memory;
 pub(crate) mod external_buffers;
 pub(crate) mod host_access;
-#[cfg(any(native, cpu_code))]
+#[cfg(any(native, cpu))]
 pub(crate) mod host_view;
-#[cfg(not(any(native, cpu_code)))]
+#[cfg(not(any(native, cpu)))]
 #[path = "no_host_view.rs"]
 pub(crate) mod host_view;
 #[cfg(native)]
@@ -18,7 +18,7 @@ pub(crate) mod native_memory;
 pub(crate) mod pool;
 pub(crate) mod read_slot;
 pub(crate) mod region;
-#[cfg(cpu_code)]
+#[cfg(cpu)]
 pub(crate) mod shared_memory;
 pub(crate) mod staging;
 pub(crate) mod uses;

@@ -2,6 +2,7 @@
 #![allow(unsafe_code, reason = "memory that several threads of the device write")]
 
 use crate::memory::host_view::HostView;
+use fencepost_cpu::Cells;
 use std::alloc::{Layout, alloc_zeroed, dealloc};
 use std::ops::Range;
 use std::ptr::NonNull;
@@ -59,6 +60,21 @@ impl SharedMemory {
         assert!(fits, "bug: {range:?} of {} bytes", self.size);
         // SAFETY: the assertion above checks that the range is inside the allocation.
         unsafe { self.start.add(range.start as usize) }
+    }
+
+    /// Returns a range for a kernel that runs now. The range begins at a multiple of 16, and its size is a multiple of 4.
+    ///
+    /// # Panics
+    /// Panics if the range does not, or ends after the end of the memory, which is a bug.
+    pub(crate) fn cells(&self, range: &Range<u64>) -> Cells<'_> {
+        let start = self.at(range);
+        let size = (range.end - range.start) as usize;
+        let is_aligned = start.addr().get().is_multiple_of(16) && size.is_multiple_of(4);
+        assert!(is_aligned, "bug: a kernel binds the range {range:?}");
+        // SAFETY: the assertion above checks the alignment, and `at` the bounds; the bytes live as long as `self`. No
+        // reference to them exists: the host accesses them only when the scheduler grants it, which is after the batch
+        // of the kernel.
+        unsafe { Cells::from_raw(start.as_ptr(), size) }
     }
 
     /// Copies the bytes from `offset` on into `out`.

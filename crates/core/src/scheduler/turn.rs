@@ -6,22 +6,25 @@
 
 use crate::scheduler::engine::Engine;
 use fencepost_kernels::report;
-use js_sys::{Function, Reflect};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
-use wasm_bindgen::closure::Closure;
-use wasm_bindgen::{JsCast, JsValue};
+use wasm_bindgen_futures::js_sys::{Function, Reflect, global};
+use wasm_bindgen_futures::wasm_bindgen::closure::Closure;
+use wasm_bindgen_futures::wasm_bindgen::{JsCast, JsValue};
 
 /// Maximum number of turns without a turn of the page's event loop.
 const TURNS_IN_A_ROW: u32 = 8;
 
 /// Runs `task` after the page's event loop has run.
 pub(crate) fn after_the_event_loop(task: impl FnOnce() + 'static) {
-    let task = Closure::once_into_js(task);
+    let task = Closure::<dyn FnMut()>::once_into_js(task);
     // Pages and workers both have this function as a property of their global object.
-    let timer = Reflect::get(&js_sys::global(), &JsValue::from_str("setTimeout"));
-    let started = timer.and_then(|timer| timer.dyn_into::<Function>()?.call1(&JsValue::NULL, &task));
+    let timer = Reflect::get(&global(), &JsValue::from_str("setTimeout"));
+    let started = timer.and_then(|timer| {
+        let timer: Function = timer.dyn_into()?;
+        timer.call1(&JsValue::UNDEFINED, &task)
+    });
     if let Err(error) = started {
         report!(Error, "the browser starts no timer: {error:?}");
     }

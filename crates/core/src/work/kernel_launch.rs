@@ -28,7 +28,7 @@ pub(crate) struct Launch {
     /// Packed parameters; empty if the kernel has none.
     pub(crate) params: ParamsBlock,
     /// Source line of the launch, or of the load of its graph.
-    #[cfg_attr(not(cpu_code), allow(dead_code, reason = "only the checks of kernels name the line"))]
+    #[cfg_attr(not(cpu), allow(dead_code, reason = "only the checks of kernels name the line"))]
     pub(crate) at: Option<&'static Location<'static>>,
 }
 

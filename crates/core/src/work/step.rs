@@ -12,7 +12,6 @@ use crate::work::graph::run::GraphStep;
 use crate::work::kernel_launch::{BoundArray, Launch, touches};
 use crate::work::region_copy::RegionCopy;
 use crate::work::time_slot::TimeSlot;
-#[cfg(cpu_code)]
 #[cfg(cpu)]
 use fencepost_cpu::CpuKernel;
 #[cfg(cpu)]
@@ -231,7 +230,6 @@ pub(crate) enum HostCode {
     /// A function of the program or the library, for the whole grid.
     Function(Arc<dyn HostKernel>),
     /// The compiled or interpreted text of the kernel.
-    #[cfg(cpu_code)]
     Program(Arc<CpuKernel>),
 }
 

@@ -15,7 +15,7 @@ const GROUPS: [&[&str]; 2] = [
 const OF_EACH_CRATE: [&str; 3] = ["Error", "Result", "Pending"];
 
 /// Modules that use the same names on purpose: they are variants for targets without the mechanism.
-const VARIANTS: [&str; 3] = ["no_host_view.rs", "no_native_memory.rs", "no_kernel_checks.rs"];
+const VARIANTS: [&str; 2] = ["no_host_view.rs", "no_native_memory.rs"];
 
 /// An item at the top of a file.
 struct Defined<'a> {

@@ -164,7 +164,7 @@ impl Diagnostics<'_> {
     /// assert_eq!(findings[0].launch.unwrap().file(), file!());
     /// # Ok::<(), fencepost::Error>(())
     /// ```
-    #[cfg(all(feature = "cpu", not(target_arch = "wasm32")))] // `cfg(cpu_code)`, in a form that the documentation shows
+    #[cfg(feature = "cpu")] // `cfg(cpu)`, in a form that the documentation shows
     pub fn take_findings(&self) -> Vec<crate::api::kernel_check::Finding> {
         let cpu = self.owner.cpu().filter(|_| !self.owner.engine().is_in_child());
         cpu.map_or_else(Vec::new, |cpu| cpu.take_findings())

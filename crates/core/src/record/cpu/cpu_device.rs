@@ -8,15 +8,12 @@ use crate::error::{Error, ErrorDetail, MemoryLimit, Result};
 use crate::memory::allocations::{ByteMeter, MeteredVec};
 use crate::memory::block::{Allocate, Block, Heap, Memory};
 use crate::memory::cpu_memory::CpuMemory;
-#[cfg(cpu_code)]
 use crate::memory::shared_memory::SharedMemory;
 use crate::memory::staging::Staged;
 use crate::record::cpu::cpu_recorder::FailedSteps;
 use crate::record::cpu::cpu_work::MAX_GROUPS;
 use crate::record::cpu::kernel_checks::KernelChecks;
-#[cfg(cpu_code)]
 use crate::record::cpu::shared_kernels;
-#[cfg(cpu_code)]
 use crate::record::cpu::shared_kernels::KernelEngine;
 use crate::work::kernel_launch::{Pipeline, PipelineDescriptor};
 use crate::work::step::HostCode;
@@ -26,19 +23,25 @@ use fencepost_sync::prim::{Mutex, lock};
 use std::collections::HashMap;
 use std::ops::Range;
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::Duration;
+use web_time::Instant;
 
 /// The two ways in which the CPU serves as a device.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum CpuForm {
     /// The CPU recorder executes one operation at a time, in an order that a seed chooses.
     Recorder,
-    /// The threads of the device execute batches.
-    #[cfg(cpu_code)]
+    /// The threads of the device execute batches, or in a browser the thread of the page.
     Device,
 }
 
-/// The CPU as a device: either that of the CPU recorder, or the CPU device, which executes batches on threads.
+/// A function that calls another one in a later turn of a browser's event loop.
+pub(crate) type NextTurn = fn(Box<dyn FnOnce()>);
+
+/// Longest time for which a turn of the event loop executes work. A longer one would delay the page noticeably.
+pub(super) const PAGE_SLICE: Duration = Duration::from_millis(8);
+
+/// The CPU as a device: either that of the CPU recorder, or the CPU device, which executes batches as a GPU does.
 pub(crate) struct CpuDevice {
     form: CpuForm,
     caps: Caps,
@@ -105,7 +108,6 @@ impl CpuDevice {
     }
 
     /// Returns the findings of the checks so far, and clears them.
-    #[cfg(cpu_code)]
     pub(crate) fn take_findings(&self) -> Vec<fencepost_cpu::Finding> {
         self.checks.as_ref().map_or_else(Vec::new, |checks| checks.take())
     }
@@ -148,7 +150,6 @@ impl Allocate for CpuDevice {
         }
         let memory = match self.form {
             CpuForm::Recorder => Some(Memory::Host(CpuMemory::zeroed(size))),
-            #[cfg(cpu_code)]
             CpuForm::Device => SharedMemory::zeroed(size).map(Memory::Shared),
         };
         let memory =
@@ -166,7 +167,7 @@ impl Device for CpuDevice {
     fn recorder(&self) -> &'static str {
         match self.form {
             CpuForm::Recorder => "cpu",
-            #[cfg(cpu_code)]
+            CpuForm::Device if cfg!(target_arch = "wasm32") => "page",
             CpuForm::Device => "threads",
         }
     }
@@ -276,14 +277,12 @@ impl CpuForm {
     pub(crate) fn name(self) -> &'static str {
         match self {
             Self::Recorder => "Fencepost simulator",
-            #[cfg(cpu_code)]
             Self::Device => "Fencepost CPU",
         }
     }
 }
 
 /// Prepares the text of a kernel.
-#[cfg(cpu_code)]
 fn program(recipe: &PipelineDescriptor<'_>, interprets: bool) -> Result<HostCode> {
     let engine = if interprets { KernelEngine::Interpreter } else { KernelEngine::Code };
     let prepared = shared_kernels::prepared(recipe, engine).map(HostCode::Program);
@@ -294,17 +293,10 @@ fn program(recipe: &PipelineDescriptor<'_>, interprets: bool) -> Result<HostCode
     })
 }
 
-/// Returns an error, because this build compiles no kernels for the CPU.
-#[cfg(not(cpu_code))]
-fn program(recipe: &PipelineDescriptor<'_>, _: bool) -> Result<HostCode> {
-    Err(ErrorDetail::NoReference { kernel: recipe.interface().entry.clone() }.into())
-}
-
 /// Copies the bytes of a block from `offset` into `out`.
 pub(super) fn read(block: &Block, offset: u64, out: &mut [u8]) {
     match &block.memory {
         Memory::Host(memory) => memory.read(offset, out),
-        #[cfg(cpu_code)]
         Memory::Shared(memory) => memory.read(offset, out),
         Memory::Wgpu(_) => foreign(block),
     }
@@ -314,7 +306,6 @@ pub(super) fn read(block: &Block, offset: u64, out: &mut [u8]) {
 pub(super) fn write(block: &Block, offset: u64, bytes: &[u8]) {
     match &block.memory {
         Memory::Host(memory) => memory.write(offset, bytes),
-        #[cfg(cpu_code)]
         Memory::Shared(memory) => memory.write(offset, bytes),
         Memory::Wgpu(_) => foreign(block),
     }
@@ -329,7 +320,6 @@ pub(super) fn copy(block: &Block, range: Range<u64>) -> Vec<u8> {
 
 /// Copies a range of a block to `offset` of a block, which may be the same one.
 pub(super) fn transfer(src: &Block, range: Range<u64>, dst: &Block, offset: u64) {
-    #[cfg(cpu_code)]
     if let (Memory::Shared(src), Memory::Shared(dst)) = (&src.memory, &dst.memory) {
         return dst.copy_from(offset, src, &range);
     }

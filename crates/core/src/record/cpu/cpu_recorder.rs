@@ -1,7 +1,8 @@
 //! The CPU recorder: executes batches on host memory, one operation at a time, in any allowed order.
 //!
 //! A seed chooses the order. Steps that no wait, queue or lane orders really run in random order here, so a missing
-//! wait shows as wrong bytes. The steps are executed by threads that poll or wait for a fence.
+//! wait shows as wrong bytes. The steps are executed by threads that poll or wait for a fence; in a browser, also in
+//! turns of the event loop.
 //!
 //! After a step fails, the later steps of its queue are not executed.
 
@@ -14,10 +15,8 @@ use crate::error::{Error, ErrorDetail, Result};
 use crate::memory::allocations::ByteMeter;
 use crate::memory::block::BlockId;
 use crate::memory::uses::Policy;
-use crate::record::cpu::cpu_device::{CpuDevice, CpuForm, DeviceClock};
-#[cfg(cpu_code)]
-use crate::record::cpu::cpu_work::run_program;
-use crate::record::cpu::cpu_work::{CpuVisitor, RunsLaunches, code_of, run_function};
+use crate::record::cpu::cpu_device::{CpuDevice, CpuForm, DeviceClock, NextTurn, PAGE_SLICE};
+use crate::record::cpu::cpu_work::{CpuVisitor, RunsLaunches, code_of, run_function, run_program};
 use crate::record::cpu::kernel_checks::KernelChecks;
 use crate::record::cpu::run_order::{NextWork, RunningBatch, StepPart, TakenWork};
 use crate::record::walk::{visit, visit_node};
@@ -30,8 +29,9 @@ use fencepost_sync::{Lost, Slot, Stamp, TimelineValue};
 use rustc_hash::FxHashSet;
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, TryLockError};
-use std::time::{Duration, Instant};
+use std::sync::{Arc, OnceLock, TryLockError};
+use std::time::Duration;
+use web_time::Instant;
 
 /// Number of steps that a waiting thread executes before it yields. With more threads than cores, a yield takes much
 /// longer than a step.
@@ -58,18 +58,18 @@ pub struct SimulatorOptions {
     pub policy: Policy,
     /// Number of simulated hardware queues.
     pub lanes: usize,
-    /// `true` if lanes have threads. Without threads, only calls that flush or wait make progress.
+    /// `true` if lanes have threads. Without threads, only calls that flush or wait make progress. In a browser, this
+    /// option is ignored: the work goes on in turns of the event loop.
     pub threads: bool,
     /// Limit of all allocations together, in bytes. An upload also fails if its staging memory would exceed the limit.
     pub memory: u64,
     /// The same as [`ContextOptions::launch_limit`](crate::ContextOptions::launch_limit). In the simulator, a stopped
-    /// launch writes nothing.
+    /// launch writes nothing, and in a browser a launch is not divided: until it ends or is stopped, the page waits.
     pub launch_limit: Duration,
     /// The same as [`ContextOptions::backlog`](crate::ContextOptions::backlog).
     pub backlog: BacklogLimit,
     /// Checks of each launch, as in [`ContextOptions::check`](crate::ContextOptions::check). With checks, launches of
-    /// built-in kernels run their WGSL text, in an order of the invocations that the seed chooses. In a browser, this
-    /// option is ignored.
+    /// built-in kernels run their WGSL text, in an order of the invocations that the seed chooses.
     pub check: Option<CheckOptions>,
     /// The same as [`ContextOptions::portable_wgsl`](crate::ContextOptions::portable_wgsl).
     pub portable_wgsl: bool,
@@ -175,7 +175,16 @@ struct CpuDevices {
     executor: Mutex<StepExecutor>,
     failed: Arc<FailedSteps>,
     delays: bool,
+    /// Function that schedules turns of the event loop, which execute steps; `None` outside of a browser.
+    next_turn: Option<NextTurn>,
+    /// `true` while a turn is scheduled.
+    is_scheduled: AtomicBool,
+    /// For each lane, a function that is called after a turn.
+    moved: Vec<OnceLock<MovedFn>>,
 }
+
+/// A function that is called after the values of a fence may have passed.
+type MovedFn = Box<dyn Fn() + Send + Sync>;
 
 /// All lanes of a device, with the batches that they still have to execute.
 struct CpuLanes {
@@ -226,26 +235,28 @@ struct CpuFence {
 /// Opens a CPU device that injects no faults and postpones nothing, for tests that count batches.
 #[cfg(test)]
 pub(crate) fn open(options: &SimulatorOptions) -> (Arc<CpuDevice>, Vec<Lane>) {
-    lanes_of(CpuDevice::new(CpuForm::Recorder, options.memory), options, &CpuFaults::default())
+    lanes_of(CpuDevice::new(CpuForm::Recorder, options.memory), options, &CpuFaults::default(), None)
 }
 
-/// Opens a CPU device that injects faults, and postpones work at calls that the seed chooses.
-pub(crate) fn open_with(options: &SimulatorOptions, faults: &CpuFaults) -> (Arc<CpuDevice>, Vec<Lane>) {
+/// Opens a CPU device that injects faults, and postpones work at calls that the seed chooses. In a browser, `next_turn`
+/// schedules its work.
+pub(crate) fn open_with(
+    options: &SimulatorOptions,
+    faults: &CpuFaults,
+    next_turn: Option<NextTurn>,
+) -> (Arc<CpuDevice>, Vec<Lane>) {
     let device = CpuDevice::new(CpuForm::Recorder, options.memory).postponing(options.seed);
-    lanes_of(device, options, faults)
+    lanes_of(device, options, faults, next_turn)
 }
 
-#[cfg_attr(not(cpu_code), allow(unused_mut, reason = "only this build checks kernels"))]
 fn lanes_of(
     mut device: CpuDevice,
     options: &SimulatorOptions,
     faults: &CpuFaults,
+    next_turn: Option<NextTurn>,
 ) -> (Arc<CpuDevice>, Vec<Lane>) {
     let count = options.lanes.max(1);
-    #[cfg(cpu_code)]
-    {
-        device.checks = options.check.map(|options| Arc::new(KernelChecks::new(options)));
-    }
+    device.checks = options.check.map(|options| Arc::new(KernelChecks::new(options)));
     let device = Arc::new(device);
     let devices = Arc::new(CpuDevices {
         lanes: Mutex::new(CpuLanes {
@@ -262,6 +273,9 @@ fn lanes_of(
         }),
         failed: device.failed.clone(),
         delays: faults.delays,
+        next_turn,
+        is_scheduled: AtomicBool::new(false),
+        moved: (0..count).map(|_| OnceLock::new()).collect(),
     });
     let lane = |lane: usize| Lane {
         recorder: Box::new(CpuRecorder {
@@ -307,6 +321,7 @@ impl Recorder for CpuRecorder {
         }
         let running = RunningBatch::new(steps, waits, signal);
         lock(&self.devices.lanes).lanes[self.lane].batches.push_back(running);
+        self.devices.schedule();
         Ok(None)
     }
 }
@@ -328,6 +343,29 @@ impl CpuDevices {
         }
         lock(&self.lanes).finish(chosen.lane);
         true
+    }
+
+    /// In a browser, schedules a turn of the event loop that executes steps, unless one is scheduled.
+    fn schedule(self: &Arc<Self>) {
+        let Some(next_turn) = self.next_turn else { return };
+        if !self.is_scheduled.swap(true, Ordering::Relaxed) {
+            let devices = self.clone();
+            next_turn(Box::new(move || devices.turn()));
+        }
+    }
+
+    /// Executes steps in a turn of the event loop, until none is left or the slice is over. In the latter case,
+    /// schedules another turn.
+    fn turn(self: &Arc<Self>) {
+        self.is_scheduled.store(false, Ordering::Relaxed);
+        let begun = Instant::now();
+        while self.step() && begun.elapsed() < PAGE_SLICE {}
+        for moved in self.moved.iter().filter_map(OnceLock::get) {
+            moved();
+        }
+        if lock(&self.lanes).has_work() {
+            self.schedule();
+        }
     }
 
     /// Returns a time to sleep in one of four calls, if the faults delay the device.
@@ -381,6 +419,11 @@ impl CpuLanes {
         }
     }
 
+    /// Returns `true` if a lane has a batch, and the device is not lost.
+    fn has_work(&self) -> bool {
+        self.lost.is_none() && self.lanes.iter().any(|lane| !lane.batches.is_empty())
+    }
+
     /// Returns the value that the lane has completed, or the loss of the device.
     fn progress(&self, lane: usize) -> Result<TimelineValue, Lost> {
         self.lost.clone().map_or(Ok(self.lanes[lane].completed), Err)
@@ -397,7 +440,11 @@ impl Fence for CpuFence {
         lock(&self.devices.lanes).progress(self.lane)
     }
 
+    /// Returns at once in a browser, where no call blocks.
     fn wait(&self, value: TimelineValue, limit: Duration) -> Result<TimelineValue, Lost> {
+        if cfg!(target_arch = "wasm32") {
+            return self.completed();
+        }
         let deadline = Instant::now() + limit;
         let mut steps = 0_u32;
         loop {
@@ -418,6 +465,11 @@ impl Fence for CpuFence {
             }
         }
     }
+
+    fn on_move(&self, moved: MovedFn) {
+        // A second function is ignored: the first one stays registered.
+        let _ = self.devices.moved[self.lane].set(moved);
+    }
 }
 
 impl StepExecutor {
@@ -437,7 +489,6 @@ impl StepExecutor {
 }
 
 /// Executor of launches that runs each at once. The seed chooses the order of the invocations.
-#[cfg_attr(not(cpu_code), expect(dead_code, reason = "a function has no order and no limit of time"))]
 struct AtOnce<'a> {
     seed: u64,
     next: &'a NextWork<'a>,
@@ -453,7 +504,6 @@ impl<'e> RunsLaunches<'e> for AtOnce<'_> {
             HostCode::Function(function) => {
                 run_function(&**function, launch, params, self.failed, self.checks)
             }
-            #[cfg(cpu_code)]
             HostCode::Program(program) => {
                 let seed = self.seed;
                 let limit = self.launch_limit;
@@ -572,6 +622,41 @@ mod tests {
     use crate::error::ErrorDetail;
     use crate::work::step::Work;
     use smallvec::SmallVec;
+    use std::cell::RefCell;
+    use std::sync::atomic::AtomicU32;
+
+    thread_local! {
+        /// Turns of an event loop that are scheduled.
+        static TURNS: RefCell<Vec<Box<dyn FnOnce()>>> = const { RefCell::new(Vec::new()) };
+    }
+
+    fn later(turn: Box<dyn FnOnce()>) {
+        TURNS.with_borrow_mut(|turns| turns.push(turn));
+    }
+
+    #[test]
+    fn turns_of_an_event_loop_execute_the_batches_that_no_thread_waits_for() {
+        let options = SimulatorOptions::default().lanes(2);
+        let (_device, mut lanes) = open_with(&options, &CpuFaults::default(), Some(later));
+        let calls = Arc::new(AtomicU32::new(0));
+        for lane in &mut lanes {
+            let calls = calls.clone();
+            lane.fence.on_move(Box::new(move || {
+                calls.fetch_add(1, Ordering::Relaxed);
+            }));
+            for value in 1..=3 {
+                assert!(lane.recorder.submit(&Arc::default(), &[], TimelineValue(value)).is_ok());
+            }
+        }
+        assert_eq!(TURNS.with_borrow(Vec::len), 1, "one turn is scheduled for all batches");
+        while let Some(turn) = TURNS.with_borrow_mut(Vec::pop) {
+            turn();
+        }
+        assert!(calls.load(Ordering::Relaxed) >= 2, "each lane has told that values have passed");
+        // A poll executes up to two steps, which are fewer than the three batches of the first lane.
+        assert_eq!(lanes[0].fence.completed(), Ok(TimelineValue(3)));
+        assert_eq!(lanes[1].fence.completed(), Ok(TimelineValue(3)));
+    }
 
     fn step(slot: u32, stamp: u64) -> Step {
         let slot = Slot(slot);

@@ -3,14 +3,13 @@
 use crate::device::checks::FunctionMark;
 use crate::error::{Error, ErrorDetail, Result, panic_text};
 use crate::memory::allocations::{ByteMeter, MeteredVec};
-use crate::memory::block::Block;
+use crate::memory::block::{Block, Memory};
 use crate::memory::read_slot::{ReadSlot, ReadState, Readback};
 use crate::memory::staging::Staged;
 use crate::record::cpu::cpu_device;
 use crate::record::cpu::cpu_device::DeviceClock;
 use crate::record::cpu::cpu_recorder::FailedSteps;
 use crate::record::cpu::kernel_checks::KernelChecks;
-#[cfg(cpu_code)]
 use crate::record::cpu::launch_timer::LaunchTimer;
 use crate::record::walk::{WorkVisitor, visit};
 use crate::work::graph::control::{ControlTable, Gate, GatedPlace};
@@ -19,15 +18,15 @@ use crate::work::kernel_launch::{Launch, Pipeline};
 use crate::work::region_copy::RegionCopy;
 use crate::work::step::{HostCode, Pattern, Span, Work};
 use crate::work::time_slot::{Ticks, TimeSlot};
-#[cfg(cpu_code)]
-use fencepost_cpu::{CpuKernel, Fault, GridRun};
+use fencepost_cpu::{Cells, CpuKernel, Fault, GridRun};
 use fencepost_kernels::{HostBuffer, HostKernel, ParamsBlock};
 use fencepost_sync::Lost;
 use std::ops::Range;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
-#[cfg(cpu_code)]
+use std::sync::atomic::AtomicBool;
 use std::time::Duration;
+use web_time::Instant;
 
 /// Bytes of a read.
 struct ReadBytes(MeteredVec);
@@ -66,11 +65,11 @@ const FILL_PIECE: usize = 1 << 16;
 pub(super) struct CpuVisitor<'e, 'v, L> {
     clock: &'v mut DeviceClock,
     staging: &'v Arc<ByteMeter>,
-    launches: L,
+    pub(super) launches: L,
     /// Checks that record which bytes the work writes.
     checks: Option<&'v KernelChecks>,
     /// Last level with timed commands, and the time at which they start. The commands of a level run side by side.
-    started: Option<(u32, u64)>,
+    pub(super) started: Option<(u32, u64)>,
     /// Timed commands of that level that end when the kept launches have been executed.
     ends: Vec<&'e TimeSlot>,
 }
@@ -289,13 +288,12 @@ pub(super) fn run_function(
     Ok(())
 }
 
-/// Executes a launch of a compiled or interpreted kernel on this thread, for at most `limit`. `seed` chooses the order
-/// of the invocations. With `checks`, the launch is checked.
+/// Interprets a launch on this thread, on copies of its arrays and for at most `limit`. `seed`, which is not 0, chooses
+/// the order of the invocations. With `checks`, the launch is checked.
 ///
 /// # Errors
 /// Returns the error of a launch that [ended early](ended_early), or with mistakes that end its queue. Then the arrays
 /// keep their earlier bytes.
-#[cfg(cpu_code)]
 pub(super) fn run_program(
     program: &CpuKernel,
     launch: &Launch,
@@ -304,20 +302,52 @@ pub(super) fn run_program(
     limit: Duration,
     checks: Option<&KernelChecks>,
 ) -> Result<()> {
-    let timer = LaunchTimer::start(limit);
+    let timer = checks.map(|_| LaunchTimer::start(limit));
+    let never = AtomicBool::new(false);
     run_on_copies(launch, |buffers| {
         let groups = groups(launch);
         let params = params.bytes();
-        let stop = timer.stop();
+        let stop = timer.as_ref().map_or(&never, LaunchTimer::stop);
         GridRun::on_copies(groups, params, buffers, seed, stop, |run| match checks {
-            None => program.run_groups(run).map_err(|fault| ended_early(launch, &fault, limit)),
+            None => run_within(program, run, limit).map_err(|fault| ended_early(launch, &fault, limit)),
             Some(checks) => checks.run(program, run, launch, limit),
         })
     })
 }
 
+/// Number of steps of the interpreter between two looks at the clock. They take much less time than a slice.
+pub(super) const STEPS_A_LOOK: u64 = 1024;
+
+/// Interprets a run for at most `limit`. Needs no other thread for the limit.
+///
+/// # Errors
+/// Returns the fault that ended the run early.
+fn run_within(program: &CpuKernel, run: &GridRun<'_>, limit: Duration) -> Result<(), Fault> {
+    let begun = Instant::now();
+    let mut paused = program.begin(run);
+    while !program.resume(run, &mut paused, STEPS_A_LOOK)? {
+        if begun.elapsed() > limit {
+            return Err(Fault::Stopped);
+        }
+    }
+    Ok(())
+}
+
+/// Returns the memory that a launch binds, for code that writes it in place.
+///
+/// # Panics
+/// Panics if an array does not belong to the CPU device, which is a bug.
+pub(super) fn cells(launch: &Launch) -> Vec<Cells<'_>> {
+    let cells = launch.bindings.iter().map(|bound| {
+        let Memory::Shared(memory) = &bound.block.memory else {
+            unreachable!("bug: {:?} does not belong to the device", bound.block)
+        };
+        memory.cells(&(bound.offset..bound.offset + bound.size))
+    });
+    cells.collect()
+}
+
 /// Returns the error of a launch that ended with a fault. A stopped launch has exceeded its time limit.
-#[cfg(cpu_code)]
 pub(super) fn ended_early(launch: &Launch, fault: &Fault, limit: Duration) -> Error {
     let kernel = launch.kernel().name.to_string();
     let launch = launch.at;

@@ -35,10 +35,12 @@ static LAUNCHES: LazyLock<PerProcess<TimedLaunches>> =
     LazyLock::new(|| PerProcess::new(TimedLaunches::default(), TimedLaunches::default));
 
 impl LaunchTimer {
-    /// Starts the timer. If the launch is not over after `limit`, it is stopped.
+    /// Starts the timer. If the launch is not over after `limit`, it is stopped. A browser has no thread that could stop
+    /// it.
     pub(super) fn start(limit: Duration) -> Self {
         let stop = Arc::<AtomicBool>::default();
-        if let Some(deadline) = Instant::now().checked_add(limit) {
+        let deadline = Instant::now().checked_add(limit).filter(|_| cfg!(not(target_arch = "wasm32")));
+        if let Some(deadline) = deadline {
             LAUNCHES.get().add(deadline, stop.clone());
         }
         Self { stop }

@@ -1,15 +1,11 @@
 //! Execution of the launches of a level side by side: their workgroups are distributed over the threads of the process.
 //!
 //! The process has one set of helper threads, which help the lane threads of all devices with long work.
-#![allow(
-    unsafe_code,
-    reason = "threads of the pool run borrowed work, and write the memory of one array as the invocations of a grid do"
-)]
+#![allow(unsafe_code, reason = "threads of the pool run borrowed work")]
 
 use crate::error::{Error, Result};
-use crate::memory::block::Memory;
 use crate::record::cpu::cpu_recorder::FailedSteps;
-use crate::record::cpu::cpu_work::{RunsLaunches, code_of, ended_early, groups, run_function};
+use crate::record::cpu::cpu_work::{RunsLaunches, cells, code_of, ended_early, groups, run_function};
 use crate::record::cpu::kernel_checks::KernelChecks;
 use crate::record::cpu::launch_timer::LaunchTimer;
 use crate::work::graph::run::GraphStep;
@@ -148,18 +144,8 @@ impl<'k> SharedLaunch<'k> {
     fn new(kernel: &'k CpuKernel, kept: &'k KeptLaunch<'k>, limit: Duration) -> Option<Self> {
         let groups = groups(kept.launch);
         let all = GridRun::all(groups);
-        let cells = kept.launch.bindings.iter().map(|bound| {
-            let Memory::Shared(memory) = &bound.block.memory else {
-                unreachable!("bug: {:?} does not belong to the device", bound.block)
-            };
-            let start = memory.at(&(bound.offset..bound.offset + bound.size));
-            // SAFETY: a block begins at a multiple of 64, the offset of a binding is a multiple of 32, and its size is
-            // a multiple of 4. The batch keeps the block. No reference to the bytes exists: the host accesses them only
-            // when the scheduler grants it, which is after this batch.
-            unsafe { Cells::from_raw(start.as_ptr(), bound.size as usize) }
-        });
+        let cells = cells(kept.launch);
         let piece = (all / (PIECES * (count() as u64 + 1))).max(1);
-        let cells = cells.collect();
         let next = AtomicU64::new(0);
         let timer = OnceLock::new();
         let error = OnceLock::new();
