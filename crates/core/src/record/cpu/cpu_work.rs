@@ -315,8 +315,9 @@ pub(super) fn run_program(
     })
 }
 
-/// Number of steps of the interpreter between two looks at the clock. They take much less time than a slice.
-pub(super) const STEPS_A_LOOK: u64 = 1024;
+/// Number of steps of the interpreter between two looks at the clock. They take much longer than a look, and much less
+/// time than a slice, unless each of them is long.
+pub(super) const STEPS_A_LOOK: u64 = 256;
 
 /// Interprets a run for at most `limit`. Needs no other thread for the limit.
 ///
