@@ -6,11 +6,11 @@
 
 use super::held::HeldLane;
 use super::{Subject, dump};
+use crate::common::thread;
 use fencepost::prelude::*;
 use fencepost::{Event, HostBuffer, testing};
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::sync::{Arc, Mutex};
-use std::thread;
 use std::time::Duration;
 
 /// Milliseconds of the kernels that are tried where a device cannot be held.

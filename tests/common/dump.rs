@@ -1,7 +1,7 @@
 //! Reads the state dump of a context: its lanes and its queues.
 
+use crate::common::thread;
 use fencepost::{CommandQueue, Context};
-use std::thread;
 use std::time::Duration;
 
 /// Returns the number of submissions that the lanes of a context have made.

@@ -7,7 +7,11 @@ type Receiver = Arc<dyn Fn(&str) + Send + Sync>;
 
 static RECEIVERS: Mutex<Vec<(u64, Receiver)>> = Mutex::new(Vec::new());
 
+#[cfg(not(target_arch = "wasm32"))]
 struct Logger(env_logger::Logger);
+/// The logger in a page, which has no environment.
+#[cfg(target_arch = "wasm32")]
+struct Logger;
 
 impl log::Log for Logger {
     fn enabled(&self, _: &log::Metadata<'_>) -> bool {
@@ -15,6 +19,7 @@ impl log::Log for Logger {
     }
 
     fn log(&self, record: &log::Record<'_>) {
+        #[cfg(not(target_arch = "wasm32"))]
         if self.0.matches(record) {
             self.0.log(record);
         }
@@ -26,6 +31,7 @@ impl log::Log for Logger {
     }
 
     fn flush(&self) {
+        #[cfg(not(target_arch = "wasm32"))]
         self.0.flush();
     }
 }
@@ -35,10 +41,18 @@ fn receivers() -> std::sync::MutexGuard<'static, Vec<(u64, Receiver)>> {
 }
 
 /// Sets the logger of this program. Without a variable in the environment it writes nothing, because tests provoke failures.
+#[cfg(not(target_arch = "wasm32"))]
 pub fn set() {
     let logger = env_logger::Builder::from_env(env_logger::Env::default().default_filter_or("off")).build();
     log::set_max_level(logger.filter().max(log::LevelFilter::Error));
     log::set_boxed_logger(Box::new(Logger(logger))).expect("the first logger of the process");
+}
+
+/// Sets the logger of the page.
+#[cfg(target_arch = "wasm32")]
+pub fn set() {
+    log::set_max_level(log::LevelFilter::Error);
+    log::set_boxed_logger(Box::new(Logger)).expect("the first logger of the page");
 }
 
 /// Passes each message of the library to `receive`, until the returned value is dropped. This includes messages from

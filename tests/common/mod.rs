@@ -6,12 +6,12 @@
 
 pub mod adapters;
 pub mod busy;
+#[cfg(not(target_arch = "wasm32"))]
 pub mod cached;
 pub mod calls;
 pub mod case;
 pub mod clock;
 pub mod counted;
-#[cfg(not(target_arch = "wasm32"))]
 pub mod dump;
 pub mod early_results;
 pub mod errors;
@@ -20,9 +20,9 @@ pub mod example;
 pub mod full;
 #[cfg(not(target_arch = "wasm32"))]
 pub mod function_tables;
+#[cfg_attr(target_arch = "wasm32", path = "held_in_a_page.rs")]
 pub mod held;
 pub mod kernels;
-#[cfg(not(target_arch = "wasm32"))]
 pub mod logger;
 pub mod objects;
 #[cfg(target_arch = "wasm32")]
@@ -35,11 +35,11 @@ pub mod program;
 pub mod raw;
 #[cfg(not(target_arch = "wasm32"))]
 pub mod refusing;
-#[cfg(not(target_arch = "wasm32"))]
 pub mod results;
 pub mod seeds;
 pub mod spin;
 pub mod subject;
+pub mod thread;
 #[cfg(not(target_arch = "wasm32"))]
 pub mod trials;
 #[cfg(not(target_arch = "wasm32"))]

@@ -84,6 +84,11 @@ pub fn run_trial(index: u32) {
     subject.settle(Duration::ZERO);
 }
 
+/// Stands for a case that passes a result that is not `Send` to a callback.
+pub fn not_possible(_: &Subject) {
+    panic!("not possible: the closure of a callback is `Send`, and results of a page are not")
+}
+
 /// Lets the page run for at least `duration`.
 pub fn sleep(duration: Duration) {
     let begun = web_time::Instant::now();

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use std::fs;
 use std::path::Path;
 use std::time::Duration;
-use web_time::Instant;
+use std::time::Instant;
 
 /// Shortest time between two checks of a limit.
 pub const TICK: Duration = Duration::from_millis(500);

@@ -76,7 +76,7 @@ impl Program {
             if let Ok(result) = receiver.try_recv() {
                 break result;
             }
-            std::thread::yield_now();
+            crate::common::thread::yield_now();
         };
         result.unwrap();
         bytemuck::cast_slice(&to.get_mapped_range(..).unwrap()).to_vec()

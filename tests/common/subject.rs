@@ -1,15 +1,14 @@
 //! The subject of a case.
 
 use super::objects::queues;
-#[cfg(not(target_arch = "wasm32"))]
 use super::results::On;
 use super::{raw, spin};
+use crate::common::thread;
 use fencepost::prelude::*;
 use fencepost::testing::{self, CpuFaults, DeviceSwitches};
 use fencepost::{AdapterInfo, ContextWatch};
 use std::env;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
-use std::thread;
 use std::time::Duration;
 use web_time::Instant;
 
@@ -56,7 +55,6 @@ impl Place {
     }
 
     /// Returns the name of the place in the results.
-    #[cfg(not(target_arch = "wasm32"))]
     pub fn on(&self) -> On<'_> {
         let backend = match self.info().map(|info| info.backend) {
             None => "host",
@@ -290,11 +288,11 @@ impl Subject {
         if self.place.has_wgpu() {
             return self.adopt(raw::open(self), AdoptOptions::default().policy(policy).threads(false));
         }
-        let ctx = if self.is_cpu() {
-            Context::simulated(SimulatorOptions::default().threads(false).policy(policy))
-        } else {
-            testing::cpu_without_threads(policy)
-        };
+        let simulated = || Context::simulated(SimulatorOptions::default().threads(false).policy(policy));
+        #[cfg(not(target_arch = "wasm32"))]
+        let ctx = if self.is_cpu() { simulated() } else { testing::cpu_without_threads(policy) };
+        #[cfg(target_arch = "wasm32")]
+        let ctx = simulated();
         self.watch(&ctx);
         ctx
     }

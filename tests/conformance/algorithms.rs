@@ -40,6 +40,7 @@ mod sort;
 mod sort_segments;
 mod sorted;
 mod strided;
+#[cfg_attr(target_arch = "wasm32", path = "no_page.rs")]
 mod trusted;
 mod verb_names;
 mod verb_table;

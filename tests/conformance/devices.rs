@@ -2,6 +2,7 @@
 
 mod adapters;
 mod cpu;
+#[cfg_attr(target_arch = "wasm32", path = "no_page.rs")]
 mod driver_calls;
 mod lanes;
 pub(crate) mod losing;

@@ -3,6 +3,7 @@
 mod between_contexts;
 mod destructors;
 mod early_results;
+#[cfg_attr(target_arch = "wasm32", path = "no_page.rs")]
 mod executors;
 mod markers;
 mod one_device;

@@ -6,6 +6,7 @@ mod atomics;
 mod compiling;
 mod elements;
 mod grids;
+#[cfg_attr(target_arch = "wasm32", path = "no_page.rs")]
 mod kernel_folder;
 mod messages;
 mod messages_of_failures;

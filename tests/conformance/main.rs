@@ -23,6 +23,7 @@ mod algorithms;
 mod devices;
 mod events;
 mod graphs;
+#[cfg_attr(target_arch = "wasm32", path = "no_page.rs")]
 mod hangs;
 mod kernels;
 mod memory;
@@ -34,7 +35,6 @@ mod timing;
 use common::host_side;
 
 fn main() {
-    #[cfg(not(target_arch = "wasm32"))]
     common::logger::set();
     let modules = [
         queues::cases,

@@ -3,6 +3,7 @@
 mod between_contexts;
 mod bits;
 mod copies;
+#[cfg_attr(target_arch = "wasm32", path = "no_page.rs")]
 mod exhausted;
 mod guards;
 mod limits;

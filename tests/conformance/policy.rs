@@ -2,6 +2,7 @@
 
 mod access;
 mod checked;
+#[cfg_attr(target_arch = "wasm32", path = "no_page.rs")]
 mod completions;
 mod dropped_queues;
 mod hazards;

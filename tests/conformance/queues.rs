@@ -2,12 +2,15 @@
 
 mod adopted;
 mod callback_cycles;
+#[cfg_attr(target_arch = "wasm32", path = "no_page.rs")]
 mod callback_waits;
+#[cfg_attr(target_arch = "wasm32", path = "no_page.rs")]
 mod callbacks;
 mod current;
 mod encode;
 mod encode_errors;
 mod ends;
+#[cfg_attr(target_arch = "wasm32", path = "no_page.rs")]
 mod enqueueing;
 mod foreign;
 mod foreign_errors;
@@ -19,8 +22,10 @@ mod scopes;
 mod starvation;
 mod submissions;
 mod synchronize;
+#[cfg_attr(target_arch = "wasm32", path = "no_page.rs")]
 mod threads;
 mod verbs;
+#[cfg_attr(target_arch = "wasm32", path = "no_page.rs")]
 mod waits;
 
 use crate::common::{Case, host_side};

@@ -1,23 +1,26 @@
 //! Tests of the rules about timing.
 
+#[cfg_attr(target_arch = "wasm32", path = "no_page.rs")]
 mod choosing;
 mod host_clock;
 mod intervals;
+#[cfg_attr(target_arch = "wasm32", path = "no_page.rs")]
 mod measured;
 mod overlap;
+#[cfg_attr(target_arch = "wasm32", path = "no_page.rs")]
 mod profiles;
+#[cfg(not(target_arch = "wasm32"))]
+mod refused;
 mod relations;
 mod single_events;
 mod summaries;
+#[cfg_attr(target_arch = "wasm32", path = "no_page.rs")]
 mod unmeasured;
 
-use crate::common::refusing::{self, Driver, Rule};
-use crate::common::{Case, Subject, raw};
-use fastrand::Rng;
+use crate::common::{Case, Subject};
 use fencepost::prelude::*;
 use fencepost::testing::CpuFaults;
-use fencepost::{AdoptOptions, CommandQueue, QueueOptions, RecorderChoice, SimulatorOptions};
-use std::sync::Arc;
+use fencepost::{CommandQueue, QueueOptions, SimulatorOptions};
 
 pub fn cases() -> Vec<Case> {
     let timing = [choosing::cases(), intervals::cases(), relations::cases(), unmeasured::cases()];
@@ -49,20 +52,6 @@ impl Beside {
             queue.finish().wait().unwrap();
         }
     }
-}
-
-/// Returns a context and the driver of its device, which refuses calls by a rule. The context does not record through
-/// wgpu, so a refusal makes work fail but does not lose the device.
-fn refusing_context(subject: &Subject) -> (Context, Arc<Driver>) {
-    let (device, queue, driver) = refusing::open(&raw::adapter(subject.place()));
-    let recorder = RecorderChoice::Direct;
-    let options = AdoptOptions::default().recorder(recorder).exclusive(true).threads(false);
-    (subject.adopt((device, queue), options), driver)
-}
-
-/// Returns the rule by which the driver never has memory, even after memory was released.
-fn no_memory() -> Rule {
-    Rule::Seeded(Rng::with_seed(0), 1000, None)
 }
 
 /// Returns a context of the CPU recorder that refuses every submission.

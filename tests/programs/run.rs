@@ -2,8 +2,8 @@
 
 use super::awaiting::Waits;
 use super::checked::Model;
-use super::common::trials::SETTLE;
 use super::common::subject::settle;
+use super::common::trials::SETTLE;
 use super::common::watchdog::{Ended, in_time, within};
 use super::machine::{Machine, Outcome};
 use super::op::Op;

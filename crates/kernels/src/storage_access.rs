@@ -32,7 +32,8 @@ pub fn with_writable_storage(text: &str) -> String {
             }
         }
         // The lexer takes two closing brackets of templates, or one before an equals sign, for one operator.
-        let closed = if [">", ">>", ">="].contains(&token.text) { token.text.matches('>').count() } else { 0 };
+        let closed =
+            if [">", ">>", ">="].contains(&token.text) { token.text.matches('>').count() } else { 0 };
         for nth in 0..closed {
             let Some(template) = open.last_mut() else { break };
             template.depth = template.depth.saturating_sub(1);
@@ -78,7 +79,10 @@ mod tests {
             ("var < storage , read_write > a: T;", "var < storage, read_write> a: T;"),
             ("fn f(p: ptr<storage, array<f32>>) {}", "fn f(p: ptr<storage, array<f32>, read_write>) {}"),
             ("p: ptr<storage, array<f32, 4>, read>)", "p: ptr<storage, array<f32, 4>, read_write>)"),
-            ("alias P = ptr<storage,array<vec2<f32>>,read>;", "alias P = ptr<storage,array<vec2<f32>>, read_write>;"),
+            (
+                "alias P = ptr<storage,array<vec2<f32>>,read>;",
+                "alias P = ptr<storage,array<vec2<f32>>, read_write>;",
+            ),
             ("let p: ptr<storage, u32>= &a;", "let p: ptr<storage, u32, read_write>= &a;"),
         ] {
             assert_eq!(with_writable_storage(text), writable);
@@ -103,10 +107,10 @@ mod tests {
             fn first(p: ptr<storage, array<u32>>) -> u32 { return (*p)[0]; }
             override WORKGROUP: u32 = 64;
             @compute @workgroup_size(WORKGROUP) fn main() { b[0] = first(&a) >> 1u; }";
-        let source = ShaderSource::new("a text", with_writable_storage(text));
+        let source = ShaderSource::text("a text", with_writable_storage(text));
         let module = Module::parse(&source).expect("it is valid");
         assert!(!module.text().contains("var<storage>"));
-        let entry = module.entry("main").expect("it has the entry point");
+        let entry = module.entry("main", &[]).expect("it has the entry point");
         assert!(entry.interface().bindings.iter().all(|b| b.declared == crate::Access::ReadWrite));
     }
 }

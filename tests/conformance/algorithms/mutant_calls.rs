@@ -288,6 +288,18 @@ impl Calls {
 
     #[expect(clippy::too_many_lines, reason = "it is a list of calls")]
     fn ordered(&mut self) {
+        // Tiles of more elements than a workgroup has invocations.
+        self.add("sort 3000", |q, a| {
+            let numbers: Vec<u32> = (0..3000_u32).map(|i| i.wrapping_mul(2_654_435_761)).collect();
+            let mut sorted = q.zeros::<u32, 1>([3000])?;
+            q.sort(&q.array(&numbers)?, &mut sorted, Sort::ascending())?;
+            q.copy(&sorted.slice(0..N)?, &mut a.out)?;
+            q.copy(&sorted.slice(2600..2600 + N)?, &mut a.other)
+        });
+        // The rank equals the number of keys, so no key has it.
+        for k in [160, 192] {
+            self.add("kth after the first", move |q, a| q.kth(a.y.first(&a.count), k, &mut a.one));
+        }
         for sort in [Sort::ascending(), Sort::descending(), Sort::descending().bits(3..30)] {
             self.add("sort f32", move |q, a| q.sort(&a.numbers, &mut a.floats(), sort));
             self.add("sort_pairs", move |q, a| {

@@ -51,7 +51,7 @@ fn threads(s: &Subject) {
     let queue = s.ctx().queue("q");
     let x = queue.full([5000], 3_u32).unwrap();
     let mut total = queue.full([1], 0_u32).unwrap();
-    std::thread::scope(|scope| {
+    crate::common::thread::scope(|scope| {
         for at in 0..4_u32 {
             let queue = &queue;
             let x = &x;

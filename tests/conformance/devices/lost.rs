@@ -3,12 +3,12 @@
 use super::losing::{Doomed, doomed, lost, lost_after, with_threads};
 use crate::common::full::full;
 use crate::common::kernels::Iota;
+use crate::common::thread;
 use crate::common::{Case, Subject, case, dump, hold, queues};
 use fencepost::prelude::*;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::channel;
-use std::thread;
 use std::time::Duration;
 
 pub fn cases() -> Vec<Case> {

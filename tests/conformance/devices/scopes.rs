@@ -1,9 +1,9 @@
 //! D02: the current context.
 
+use crate::common::thread;
 use crate::common::{Case, Subject, assert_error, case};
 use fencepost::prelude::*;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
-use std::thread;
 
 pub fn cases() -> Vec<Case> {
     vec![

@@ -3,12 +3,12 @@
 use crate::common::early_results::{self, RUNS};
 use crate::common::kernels::{Iota, Mix, Spin, mix, mixed};
 use crate::common::partners::{each_pair, every_pair, partners, without_threads};
+use crate::common::thread;
 use crate::common::{Case, Subject, case, dump, hold};
 use fencepost::prelude::*;
 use fencepost::{HostBuffer, SimulatorOptions, args};
 use std::sync::mpsc::channel;
 use std::sync::{Arc, Mutex};
-use std::thread;
 use std::time::Duration;
 use web_time::Instant;
 

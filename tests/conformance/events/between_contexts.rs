@@ -197,7 +197,7 @@ fn user_events(s: &Subject) {
         let x = to.full([N], 1_u32).unwrap();
         assert!(!to.marker().is_complete().unwrap(), "{names}");
         let read = to.read(&x);
-        std::thread::scope(|scope| {
+        crate::common::thread::scope(|scope| {
             scope.spawn(|| gate.signal());
             assert_eq!(read.wait().unwrap(), [1; N], "{names}");
         });

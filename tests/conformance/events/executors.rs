@@ -1,5 +1,6 @@
 //! E05: events and late results can be awaited on any executor.
 
+use crate::common::thread;
 use crate::common::{Case, Subject, case, hold};
 use fencepost::{CommandQueue, Context, DeviceArray, SimulatorOptions};
 use std::future::Future;
@@ -8,7 +9,6 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::mpsc::{Sender, channel};
 use std::sync::{Arc, Mutex};
 use std::task::{Context as Task, Wake, Waker};
-use std::thread;
 
 pub fn cases() -> Vec<Case> {
     vec![

@@ -2,9 +2,9 @@
 //! every wait works.
 
 use crate::common::kernels::{Mix, mix, mixed};
+use crate::common::thread;
 use crate::common::{Case, Subject, case};
 use fencepost::prelude::*;
-use std::thread;
 
 pub fn cases() -> Vec<Case> {
     vec![

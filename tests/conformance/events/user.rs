@@ -1,8 +1,8 @@
 //! E09: events that the host signals.
 
+use crate::common::thread;
 use crate::common::{Case, Subject, case, hold, queues};
 use fencepost::{ErrorDetail, Policy};
-use std::thread;
 
 pub fn cases() -> Vec<Case> {
     vec![

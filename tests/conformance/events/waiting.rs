@@ -254,7 +254,7 @@ fn many_threads(subject: &Subject) {
     let zeros = ctx.zeros([N]).unwrap();
     // With other load, a submission of a software driver takes milliseconds.
     let (threads, waits) = if subject.place().is_native() { (32, 20) } else { (8, 3) };
-    std::thread::scope(|scope| {
+    crate::common::thread::scope(|scope| {
         for id in 0..threads {
             let ctx = &ctx;
             let mix = &mix;

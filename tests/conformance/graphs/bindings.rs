@@ -534,7 +534,7 @@ fn threads(subject: &Subject) {
     let (ctx, queue) = subject.with_queue("main");
     let default = queue.full([N], 0_u32).unwrap();
     let (graph, y) = doubler(&queue, &default);
-    std::thread::scope(|scope| {
+    crate::common::thread::scope(|scope| {
         for thread in 0..8_u32 {
             let ctx = &ctx;
             let graph = &graph;

@@ -3,13 +3,13 @@
 use crate::common::busy::Busy;
 use crate::common::kernels::{Iota, Mix};
 use crate::common::partners::{counted, each_pair, each_pair_with, every_pair, faulty_pair, partners};
+use crate::common::thread;
 use crate::common::{Calls, Case, Subject, assert_error, case};
 use crate::graphs::flight::stepped;
 use crate::graphs::temporaries::{has_returned, returned};
 use fencepost::prelude::*;
 use fencepost::{ErrorDetail, EventOptions, Graph, Output, Policy, Result, Shape, region};
 use std::sync::mpsc::channel;
-use std::thread;
 use std::time::Duration;
 
 pub fn cases() -> Vec<Case> {

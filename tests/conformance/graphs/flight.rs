@@ -1,12 +1,12 @@
 //! G04 and G10: replays in flight, with other commands, on several queues and threads.
 
 use crate::common::kernels::Mix;
+use crate::common::thread;
 use crate::common::{Calls, Case, Subject, case};
 use crate::graphs::temporaries::has_returned;
 use fencepost::prelude::*;
 use fencepost::{Graph, Priority, QueueOptions};
 use std::sync::mpsc::channel;
-use std::thread;
 
 pub fn cases() -> Vec<Case> {
     vec![

@@ -1,13 +1,13 @@
 //! G02 to G10: requirements of the tests of other systems, which `docs/peers-tests.md` lists.
 
 use crate::common::kernels::{Iota, Mix};
+use crate::common::thread;
 use crate::common::{Calls, Case, Subject, case};
 use crate::graphs::control::iterations_of;
 use crate::graphs::temporaries::has_returned;
 use fencepost::graph::Loop;
 use fencepost::prelude::*;
 use fencepost::{Bound, Graph, Output, Result};
-use std::thread;
 
 pub fn cases() -> Vec<Case> {
     vec![

@@ -383,7 +383,7 @@ fn at_once(subject: &Subject) {
     // An event of one capture is not an event of the other.
     let error = one.capture(|c| two.capture(|d| c.wait_for(d)).map(drop)).unwrap_err();
     assert!(matches!(error.detail(), ErrorDetail::Captured { call: "wait_for", .. }), "{error}");
-    let graphs: Vec<_> = std::thread::scope(|scope| {
+    let graphs: Vec<_> = crate::common::thread::scope(|scope| {
         let capture = |queue: &CommandQueue, array: &DeviceArray<u32>, value: u32| {
             let queue = queue.clone();
             let mut array = array.clone();

@@ -45,7 +45,7 @@ fn many(s: &Subject) {
     let sizes = [1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0, 128.0];
     let kernels: Vec<_> =
         (0..24).map(|at| ctx.kernel_later::<Mix>(&[("WORKGROUP", sizes[at % sizes.len()])])).collect();
-    std::thread::scope(|scope| {
+    crate::common::thread::scope(|scope| {
         for (at, kernel) in kernels.into_iter().enumerate() {
             let ctx = &ctx;
             scope.spawn(move || {

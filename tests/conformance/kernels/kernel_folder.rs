@@ -151,7 +151,7 @@ fn damaged(s: &Subject) {
 
 fn shared(s: &Subject) {
     let folder = Temporary::new(s, "shared");
-    std::thread::scope(|scope| {
+    crate::common::thread::scope(|scope| {
         (0..4).for_each(|_| drop(scope.spawn(|| run(s, RecorderChoice::Auto, &folder.0))));
     });
     let files = folder.files();

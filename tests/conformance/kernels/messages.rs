@@ -261,11 +261,11 @@ fn waits(s: &Subject) {
     let event = other.marker();
     other.flush().unwrap();
     while !event.is_complete().unwrap() {
-        std::thread::yield_now();
+        crate::common::thread::yield_now();
     }
     there(5, "query of an event of another queue");
     let threads: Vec<_> = (0..3).map(|_| print_one(&ctx, &queue, 6)).collect();
-    std::thread::scope(|scope| {
+    crate::common::thread::scope(|scope| {
         for x in &threads {
             let queue = &queue;
             let lines = &lines;
@@ -624,9 +624,9 @@ fn wait_for_waiters_in_print(ctx: &Context) {
         let blocks = waits.clone();
         let awaits = waits.clone();
         let waiters = [
-            std::thread::spawn(move || end.wait()),
-            std::thread::spawn(move || blocks.finish().wait()),
-            std::thread::spawn(move || pollster::block_on(awaits.finish())),
+            crate::common::thread::spawn(move || end.wait()),
+            crate::common::thread::spawn(move || blocks.finish().wait()),
+            crate::common::thread::spawn(move || pollster::block_on(awaits.finish())),
         ];
         copy.lock().unwrap().extend(waiters.into_iter().filter_map(|waiter| waiter.join().unwrap().err()));
     };

@@ -7,7 +7,6 @@ use fencepost::profile::Activity;
 use fencepost::{HostBuffer, Policy};
 use std::sync::Arc;
 use std::sync::mpsc::channel;
-use std::thread;
 use std::time::Duration;
 
 pub fn cases() -> Vec<Case> {
@@ -123,7 +122,7 @@ fn own_values(s: &Subject) {
 fn threads(s: &Subject) {
     let (ctx, queue) = s.with_queue("q");
     let kernel = ctx.kernel::<AddUp>().unwrap();
-    std::thread::scope(|scope| {
+    crate::common::thread::scope(|scope| {
         for thread in 0..4_u32 {
             let queue = &queue;
             let kernel = &kernel;

@@ -184,7 +184,7 @@ fn threads(s: &Subject) {
     let (ctx, queue) = s.with_queue("q");
     let kernel = ctx.kernel::<Notes>().unwrap();
     let log = queue.zeros::<u32, 1>([1 + 3 * CALLS * THREADS as usize]).unwrap();
-    std::thread::scope(|scope| {
+    crate::common::thread::scope(|scope| {
         for number in 0..THREADS {
             let queue = &queue;
             let kernel = &kernel;

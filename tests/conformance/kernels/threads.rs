@@ -2,10 +2,10 @@
 
 use super::shaders;
 use crate::common::kernels::{Mix, mixed};
+use crate::common::thread;
 use crate::common::{Case, Subject, case};
 use fencepost::prelude::*;
 use std::sync::Barrier;
-use std::thread;
 
 pub fn cases() -> Vec<Case> {
     vec![

@@ -216,7 +216,7 @@ fn both_ways(s: &Subject) {
 fn several_threads(s: &Subject) {
     for (name, other) in partners(s, Policy::Ordered) {
         let ctx = s.ctx();
-        std::thread::scope(|scope| {
+        crate::common::thread::scope(|scope| {
             for at in 0..4_u32 {
                 let ctx = &ctx;
                 let other = &other;

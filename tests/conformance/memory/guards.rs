@@ -1,8 +1,8 @@
 //! M03: the guards of pinned arrays. On a device without pinned memory, no command waits for a guard.
 
+use crate::common::thread;
 use crate::common::{Calls, Case, Subject, assert_error, assert_says, case, dump};
 use fencepost::prelude::*;
-use std::thread;
 
 pub fn cases() -> Vec<Case> {
     vec![

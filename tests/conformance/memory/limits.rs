@@ -86,7 +86,7 @@ const LARGE: u64 = 8 * MIB;
 /// learns of its end. Some drivers return memory only when polled after that, which a thread of the context does.
 fn nothing_staged(ctx: &Context) -> PoolStats {
     while ctx.pool().stats().staging > 0 {
-        std::thread::yield_now();
+        crate::common::thread::yield_now();
     }
     ctx.pool().stats()
 }
@@ -175,7 +175,7 @@ fn free_goes_first(s: &Subject) {
 fn settle(ctx: &Context) {
     while ctx.pool().stats().free > 0 {
         ctx.pool().trim();
-        std::thread::yield_now();
+        crate::common::thread::yield_now();
     }
 }
 
@@ -194,7 +194,7 @@ fn below(s: &Subject) {
 fn threads(s: &Subject) {
     let ctx = s.ctx();
     ctx.pool().set_limit(Some(8 * MIB));
-    let made = std::thread::scope(|scope| {
+    let made = crate::common::thread::scope(|scope| {
         let maker = || (0..8).filter_map(|_| ctx.zeros::<u32, 1>([N]).ok()).collect::<Vec<_>>();
         let threads: Vec<_> = (0..4).map(|_| scope.spawn(maker)).collect();
         threads.into_iter().flat_map(|thread| thread.join().unwrap()).collect::<Vec<_>>()

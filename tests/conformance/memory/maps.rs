@@ -450,7 +450,7 @@ fn writer_before(s: &Subject) {
     let mut x = ctx.full::<u32, 1>([9], 1).unwrap();
     let gate = queue.hold();
     queue.fill(&mut x, 2).unwrap();
-    std::thread::scope(|scope| {
+    crate::common::thread::scope(|scope| {
         let reader = scope.spawn(|| ctx.to_vec(&x));
         let look = "a look at an array";
         dump::until(|| ctx.diagnostics().state_dump().contains(look) && dump::pending(&ctx, look) > 0);
@@ -469,7 +469,7 @@ fn after_creation(s: &Subject) {
             let mut x = ctx.full::<u32, 1>([9], 1).unwrap();
             fail_to_fill(&ctx, &queue, &mut x);
             while !is_abandoned(queue.marker().is_complete()) {
-                std::thread::yield_now();
+                crate::common::thread::yield_now();
             }
             queue.take_error().expect("the queue has failed");
             assert_eq!(*x.map_read().wait().unwrap(), [1; 9], "{policy:?}");
@@ -529,7 +529,7 @@ fn dropped(s: &Subject) {
 fn alone(s: &Subject) {
     let ctx = s.ctx();
     let x = ctx.zeros([16]).unwrap();
-    std::thread::scope(|scope| {
+    crate::common::thread::scope(|scope| {
         for _ in 0..2 {
             scope.spawn(|| add_often(&ctx, &x));
         }
@@ -548,7 +548,7 @@ fn add_often(_: &Context, x: &DeviceArray<u32>) {
             }
             Err(error) => {
                 assert!(matches!(error.detail(), ErrorDetail::Mapped { .. }), "{error}");
-                std::thread::yield_now();
+                crate::common::thread::yield_now();
             }
         }
     }

@@ -1,5 +1,7 @@
 //! M03: pinned host arrays, for uploads and for downloads.
 
+#[cfg(target_arch = "wasm32")]
+use crate::common::page::not_possible as callbacks;
 use crate::common::{Calls, Case, Subject, assert_error, case};
 use fencepost::{Context, Download, ErrorDetail, HostArray, Upload, region};
 use std::sync::mpsc::channel;
@@ -124,6 +126,7 @@ fn dropped(s: &Subject) {
 }
 
 /// Follows CuPy's `test_get_and_add_callback` and `test_launch_host_func`.
+#[cfg(not(target_arch = "wasm32"))]
 fn callbacks(s: &Subject) {
     const LEN: usize = 100;
     let ctx = s.ctx();

@@ -147,7 +147,7 @@ fn given_back(s: &Subject) {
             drop(full);
             let mut given = ctx.pool().trim();
             while given < 8 * 4 * N as u64 {
-                std::thread::yield_now(); // a thread of the context is about to release the batch
+                crate::common::thread::yield_now(); // a thread of the context is about to release the batch
                 given += ctx.pool().trim();
             }
             let zeros: Vec<_> = (0..8).map(|_| queue.zeros::<u32, 1>([N]).unwrap()).collect();
@@ -195,7 +195,7 @@ fn other_thread(s: &Subject) {
     for round in 0..5_u32 {
         let array = queue.full([WORDS], round).unwrap();
         let read = queue.read(&array);
-        std::thread::scope(|scope| {
+        crate::common::thread::scope(|scope| {
             scope.spawn(move || drop(array)).join().unwrap();
             let next = scope.spawn(|| queue.full([WORDS], 77_u32).unwrap()).join().unwrap();
             assert_eq!(ctx.pool().stats().blocks, 1, "the same queue uses the freed block at once");
@@ -244,7 +244,7 @@ fn right_context(s: &Subject) {
     every_pair(s, |names, one, two| {
         let x = one.zeros::<u32, 1>([WORDS]).unwrap();
         let y = two.zeros::<u32, 1>([WORDS]).unwrap();
-        std::thread::scope(|scope| drop(scope.spawn(move || drop((x, y)))));
+        crate::common::thread::scope(|scope| drop(scope.spawn(move || drop((x, y)))));
         for ctx in [one, two] {
             assert_eq!((ctx.pool().stats().used, ctx.pool().stats().free), (0, MIB), "{names}");
         }

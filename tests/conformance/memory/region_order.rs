@@ -1,12 +1,12 @@
 //! M04: the order of commands on regions, and the errors of wrong regions.
 
 use crate::common::dump::account;
+use crate::common::thread;
 use crate::common::{Calls, Case, Subject, assert_error, case};
 use fencepost::{
     CommandQueue, DeviceArray, Download, Error, ErrorDetail, HostArray, Pending, Policy, Upload, region,
 };
 use std::sync::Barrier;
-use std::thread;
 
 pub fn cases() -> Vec<Case> {
     vec![

@@ -161,7 +161,7 @@ fn unchecked(s: &Subject) {
 fn at_once(s: &Subject) {
     let ctx = s.ctx();
     let x = ctx.full([1003], 1_u8).unwrap();
-    std::thread::scope(|scope| {
+    crate::common::thread::scope(|scope| {
         for _ in 0..3 {
             scope.spawn(|| {
                 for _ in 0..20 {

@@ -70,7 +70,7 @@ fn scopes(s: &Subject) {
         {
             let _inner = tracker.scope("inner");
             kept.push(make(&ctx));
-            std::thread::scope(|scope| {
+            crate::common::thread::scope(|scope| {
                 let elsewhere = scope.spawn(|| {
                     let _own = tracker.scope("own");
                     make(&ctx)
@@ -172,7 +172,7 @@ fn two(s: &Subject) {
 fn threads(s: &Subject) {
     let ctx = s.ctx();
     let tracker = ctx.pool().track();
-    std::thread::scope(|scope| {
+    crate::common::thread::scope(|scope| {
         for at in 0..4 {
             let ctx = &ctx;
             let tracker = &tracker;

@@ -182,7 +182,7 @@ fn no_queue(s: &Subject) {
     ];
     for read in reads {
         let Held { ctx, mut clock, x, gate } = after_a_held_writer(s);
-        std::thread::scope(|scope| {
+        crate::common::thread::scope(|scope| {
             let read = scope.spawn(|| read(&ctx, &x));
             // The ticks run work on the device, so a read that does not wait is done after them.
             (0..3).for_each(|_| clock.tick());

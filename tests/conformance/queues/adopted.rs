@@ -106,7 +106,7 @@ fn device_outlives(subject: &Subject) {
 fn two_contexts(subject: &Subject) {
     let opened = raw::open(subject);
     let contexts = [opened.clone(), opened].map(|opened| subject.adopt(opened, AdoptOptions::default()));
-    std::thread::scope(|scope| contexts.iter().for_each(|ctx| _ = scope.spawn(|| exercise(ctx))));
+    crate::common::thread::scope(|scope| contexts.iter().for_each(|ctx| _ = scope.spawn(|| exercise(ctx))));
 }
 
 fn borrowed(subject: &Subject) {
@@ -123,7 +123,7 @@ fn borrowed(subject: &Subject) {
 fn beside(subject: &Subject) {
     let ctx = subject.ctx();
     let caller = Caller::new(Program::of(&ctx));
-    std::thread::scope(|scope| {
+    crate::common::thread::scope(|scope| {
         scope.spawn(|| {
             for turn in 0..40 {
                 caller.submit(turn);

@@ -1,5 +1,6 @@
 //! Q11: callbacks that wait for each other, and wakers that wait.
 
+use crate::common::thread;
 use crate::common::{Case, Subject, case, hold, queues};
 use fencepost::{CommandQueue, Context, Error, ErrorDetail, Result};
 use std::future::Future;
@@ -7,7 +8,6 @@ use std::pin::{Pin, pin};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex};
 use std::task::{Context as Task, Poll, Wake, Waker};
-use std::thread;
 use std::time::Duration;
 
 pub fn cases() -> Vec<Case> {

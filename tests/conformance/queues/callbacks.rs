@@ -1,9 +1,9 @@
 //! Q11: host callbacks in the order of a queue.
 
+use crate::common::thread;
 use crate::common::{Case, Subject, assert_error, case, dump};
 use fencepost::ErrorDetail;
 use std::sync::mpsc::channel;
-use std::thread;
 
 pub fn cases() -> Vec<Case> {
     vec![

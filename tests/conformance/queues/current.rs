@@ -1,11 +1,11 @@
 //! Q08: the current queue of a thread.
 
+use crate::common::thread;
 use crate::common::{Case, Subject, case, dump, hold};
 use fencepost::ScopeOptions;
 use fencepost::prelude::*;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::mpsc::channel;
-use std::thread;
 use std::time::Duration;
 
 pub fn cases() -> Vec<Case> {

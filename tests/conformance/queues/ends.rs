@@ -4,6 +4,7 @@ use crate::common::counted::Counted;
 use crate::common::early_results::{self, RUNS};
 use crate::common::kernels::mix;
 use crate::common::program::Program;
+use crate::common::thread;
 use crate::common::{Case, NO_DEVICE, Subject, case, dump, hold, queues};
 use fencepost::prelude::*;
 use fencepost::{Capture, ContextWatch};
@@ -14,7 +15,6 @@ use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::mpsc::channel;
 use std::sync::{Arc, Barrier};
 use std::task::{Context as Task, Wake, Waker};
-use std::thread;
 use std::time::Duration;
 
 pub fn cases() -> Vec<Case> {

@@ -236,7 +236,7 @@ fn meanwhile(subject: &Subject) {
     for (ctx, _, program) in beside(subject) {
         let [mine, yours] = [0; 2].map(|_| program.buffer(N));
         let mix = ctx.kernel::<Mix>().unwrap(); // made here, launched by another thread
-        std::thread::scope(|scope| {
+        crate::common::thread::scope(|scope| {
             scope.spawn(|| {
                 for turn in 0..30 {
                     program.submit(&count(turn), &mine);

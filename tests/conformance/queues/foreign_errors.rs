@@ -151,7 +151,7 @@ fn destroyed_beside(subject: &Subject) {
         let over = AtomicBool::new(false);
         let buffers: [wgpu::Buffer; 3] = std::array::from_fn(|_| program.buffer(16));
         let mut arrays = buffers.each_ref().map(|buffer| ctx.array_on::<u32, 1>(buffer, [16]).unwrap());
-        std::thread::scope(|scope| {
+        crate::common::thread::scope(|scope| {
             scope.spawn(|| {
                 while !over.load(Ordering::Relaxed) {
                     program.destroy(&program.buffer(16));

@@ -1,9 +1,9 @@
 //! Q08: the results of work that is enqueued in scopes and on the current queues of threads.
 
 use crate::common::kernels::mix;
+use crate::common::thread;
 use crate::common::{Case, Subject, case};
 use fencepost::prelude::*;
-use std::thread;
 
 pub fn cases() -> Vec<Case> {
     vec![

@@ -1,10 +1,10 @@
 //! Q16: a queue that never waits starves no other, and the backlog of a context has a limit.
 
+use crate::common::thread;
 use crate::common::{Case, Subject, case, dump, hold, queues};
 use fencepost::prelude::*;
 use fencepost::{BacklogLimit, ErrorDetail, SimulatorOptions};
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
-use std::thread;
 use std::time::Duration;
 
 pub fn cases() -> Vec<Case> {

@@ -3,9 +3,9 @@
 use crate::common::busy::{Setup, Verb, each_returns};
 use crate::common::kernels::{mix, mixed};
 use crate::common::program::Program;
+use crate::common::thread;
 use crate::common::{Calls, Case, NO_DEVICE, Subject, assert_error, case, dump, hold, raw};
 use fencepost::prelude::*;
-use std::thread;
 use std::time::Duration;
 
 const IN_SUBMIT: &str = "the driver may execute work inside the submit call";

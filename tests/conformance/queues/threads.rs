@@ -1,10 +1,10 @@
 //! Q14: handles that cross threads, and threads that share queues.
 
 use crate::common::kernels::{Mix, mix, mixed};
+use crate::common::thread;
 use crate::common::{Case, Subject, case, hold};
 use fencepost::prelude::*;
 use fencepost::{AnyArray, ContextWatch, DynKernel, Error, Kernel, UserEvent};
-use std::thread;
 
 pub fn cases() -> Vec<Case> {
     vec![

@@ -139,7 +139,7 @@ fn small_stack(s: &Subject) {
         let ctx = ctx.clone();
         let text = text(deep);
         let compile = move || ctx.kernel_from(&text, "k").map(drop).map_err(|error| error.to_string());
-        let thread = std::thread::Builder::new().stack_size(64 << 10).spawn(compile).unwrap();
+        let thread = crate::common::thread::Builder::new().stack_size(64 << 10).spawn(compile).unwrap();
         let compiled = thread.join().expect("the thread returns");
         assert_eq!(compiled.is_ok(), works, "{deep}: {compiled:?}");
     }

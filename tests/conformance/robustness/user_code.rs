@@ -263,7 +263,7 @@ fn payloads(s: &Subject) {
         impl Drop for Loud {
             fn drop(&mut self) {
                 self.0.run();
-                if !std::thread::panicking() {
+                if !crate::common::thread::panicking() {
                     resume_unwind(Box::new("the payload panics"));
                 }
             }

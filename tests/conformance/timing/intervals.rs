@@ -2,9 +2,9 @@
 
 use super::{Beside, timed};
 use crate::common::kernels::Spin;
+use crate::common::thread;
 use crate::common::{Case, Subject, case, hold};
 use fencepost::prelude::*;
-use std::thread;
 use std::time::Duration;
 
 pub fn cases() -> Vec<Case> {

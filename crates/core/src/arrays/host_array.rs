@@ -11,7 +11,7 @@ use crate::memory::region::{ArrayShape, PaddedShape, Shape, elements};
 use crate::runtime::captured::check_host_access;
 use crate::runtime::event::same_context;
 use crate::runtime::owner::Owner;
-use crate::runtime::pending::may_block;
+use crate::runtime::pending::{WaitMode, block_on};
 use crate::scheduler::host_guard::GuardOpening;
 use crate::scheduler::ordering::Admission;
 use crate::scheduler::wakers::Deadline;
@@ -237,15 +237,18 @@ impl<T: Element, Dir: Direction, const D: usize> HostArray<T, Dir, D> {
 
     /// Opens a guard. A caller that wants write access borrows the array mutably.
     fn open(&self, want: HostUseKind, (deadline, call, at): HostCallSite) -> Result<GuardedElements<'_, T>> {
-        let deadline = if may_block().is_ok() { deadline } else { Deadline::now() };
         self.owner().engine().check_process()?;
         self.end_leaked_guards(want.writes());
         match &self.place {
             HostMemory::Pinned(array) => {
                 check_host_access(array.storage.block().into(), call, at)?;
                 let engine = array.storage.owner.engine();
-                let opening = GuardOpening { array: &self.label, at };
-                let access = engine.host_access(&array.span(), want, deadline, Some(opening))?;
+                let access = block_on(deadline, |mode| {
+                    let deadline =
+                        if let WaitMode::Block(deadline) = mode { *deadline } else { Deadline::now() };
+                    let opening = GuardOpening { array: &self.label, at };
+                    engine.host_access(&array.span(), want, deadline, Some(opening)).transpose()
+                })?;
                 let access = access.ok_or_else(|| busy_error(&self.label))?;
                 access.report_done(array.span().range());
                 let elements = HostElements::new(Cow::Borrowed(array), access, want.writes());

@@ -200,11 +200,7 @@ impl<T: Element> ComingDownload<T> {
 
     /// Waits for the elements. Returns `None` if they are not there in time.
     fn wait(&mut self, deadline: Deadline) -> Option<Result<Vec<T>>> {
-        match block_on(deadline, |mode| self.steps.advance(mode)) {
-            // In a browser, where no call may block, the elements are not there in time.
-            Err(error) if matches!(error.detail(), ErrorDetail::Pending(fencepost_sync::Error::WouldBlock)) => None,
-            waited => waited.transpose(),
-        }
+        block_on(deadline, |mode| self.steps.advance(mode)).transpose()
     }
 
     /// Returns `true` if the download itself has ended with `error`. Any other error is that of a wait, and says nothing
@@ -303,6 +299,7 @@ fn zeros<T: Element>(len: usize, label: &str) -> Result<Vec<T>> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::runtime::pending::WaitMode;
     use crate::scheduler::test_engine::{engine, enqueue, enqueue_callback, finish, here, queue};
     use std::sync::mpsc::channel;
     use std::thread;

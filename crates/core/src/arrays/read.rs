@@ -128,7 +128,7 @@ impl<T: Element> Reading<T> {
     pub(crate) fn wait_into(&mut self, into: &mut [T]) -> Result<()> {
         if cfg!(target_arch = "wasm32") {
             let elements = block_on(Deadline::after(None), |mode| self.advance(mode))?;
-            into.copy_from_slice(&elements.expect("bug: a wait without limit ended without a result"));
+            into.copy_from_slice(&elements.ok_or(fencepost_sync::Error::WouldBlock)?);
             return Ok(());
         }
         let engine = self.engine.clone();

@@ -1,11 +1,11 @@
 //! The wgpu device of a context. Also the backlog limit: the limit of the work that a context has accepted but not yet
 //! given to the device.
 
+#[cfg(target_arch = "wasm32")]
+use crate::device::ExecutionFailure;
 use crate::device::kernel_folder::{CompileTarget, KernelFolder};
 use crate::device::native_backend::NativeBackend;
 use crate::device::wgpu_pipeline::{BindGroups, WgpuPipeline};
-#[cfg(target_arch = "wasm32")]
-use crate::device::ExecutionFailure;
 use crate::device::{CostModel, Device, SubmitFailure};
 use crate::driver::caps::Caps;
 use crate::driver::error_scopes::{Operation, scoped, scoped_memory};

@@ -141,11 +141,7 @@ mod late {
 
     impl LateErrors {
         /// Notes the error of a call that made an object, once the browser reports one.
-        pub(crate) fn note(
-            self,
-            device: &wgpu::Device,
-            convert: impl Fn(&wgpu::Error) -> Error + 'static,
-        ) {
+        pub(crate) fn note(self, device: &wgpu::Device, convert: impl Fn(&wgpu::Error) -> Error + 'static) {
             let device = device.clone();
             wasm_bindgen_futures::spawn_local(async move {
                 if let Some(error) = self.first().await {

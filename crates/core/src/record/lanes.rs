@@ -17,7 +17,7 @@ use crate::work::step::Work;
 use fencepost_sync::TimelineValue;
 #[cfg(native)]
 use fencepost_sync::backend::HalFence;
-use fencepost_sync::backend::{Fence, PortableFence};
+use fencepost_sync::backend::{Arrival, Fence, PortableFence};
 use std::sync::Arc;
 use std::{env, fmt};
 

@@ -14,10 +14,10 @@ use crate::memory::block::Block;
 use crate::record::lanes::LaneFence;
 use crate::record::submitter;
 use crate::record::transfers::DownloadBuffer;
-use crate::work::kernel_launch::Launch;
-use crate::work::step::{Step, Work};
 #[cfg(target_arch = "wasm32")]
 use crate::scheduler::complete::firsts;
+use crate::work::kernel_launch::Launch;
+use crate::work::step::{Step, Work};
 use fencepost_sync::TimelineValue;
 use fencepost_sync::backend::Arrival;
 #[cfg(target_arch = "wasm32")]

@@ -113,10 +113,8 @@ pub(crate) enum WaitMode<'a> {
     Block(Deadline),
 }
 
-/// Waits for the result of `advance`, which is [`LateSteps::advance`] of a producer. Returns `None` at the deadline.
-///
-/// # Errors
-/// `WouldBlock` in a browser if the result does not exist yet.
+/// Waits for the result of `advance`, which is [`LateSteps::advance`] of a producer. Returns `None` at the deadline, and in
+/// a browser, where no call may block, if the result does not exist yet.
 pub(crate) fn block_on<T>(
     deadline: Deadline,
     mut advance: impl FnMut(&WaitMode<'_>) -> Option<Result<T>>,
@@ -126,7 +124,7 @@ pub(crate) fn block_on<T>(
     #[cfg(target_arch = "wasm32")]
     let result = {
         let limit = (!deadline.is_endless()).then(|| deadline.left());
-        fencepost_sync::page::wait(limit, || advance(&WaitMode::Poll(Waker::noop())))?
+        fencepost_sync::page::wait(limit, || advance(&WaitMode::Poll(Waker::noop()))).unwrap_or_default()
     };
     result.transpose()
 }

@@ -78,9 +78,6 @@ pub(crate) mod state;
 pub(crate) mod test_engine;
 pub(crate) mod threads;
 pub(crate) mod times;
-#[cfg(target_arch = "wasm32")]
 pub(crate) mod turn;
 pub(crate) mod wait;
-#[cfg(target_arch = "wasm32")]
-pub(crate) mod turn;
 pub(crate) mod wakers;

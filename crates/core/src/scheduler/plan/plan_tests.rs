@@ -137,7 +137,9 @@ fn e02_a_hurried_batch_brings_forward_its_dependencies_on_other_lanes() {
         let seq = batch_of(&state, points[waited]);
         state.move_to_front(seq);
         drop(state);
-        (0..64).for_each(|_| engine.make_progress(std::time::Duration::ZERO));
+        for _ in 0..64 {
+            engine.make_progress(std::time::Duration::ZERO);
+        }
         let state = engine.lock();
         assert!(state.lanes.iter().all(|lane| !lane.has_ready()), "waiting for point {waited}");
     }
