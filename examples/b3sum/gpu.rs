@@ -3,50 +3,12 @@
 use std::collections::VecDeque;
 
 use anyhow::Result;
-use bytemuck::{Pod, Zeroable};
 use fencepost::Profiler;
 use fencepost::prelude::*;
 
+use super::hasher::{Block, Halves, Hasher};
 use super::input::Input;
 use super::tree::{self, CHUNK, Piece, Value};
-
-#[derive(KernelArgs)]
-#[kernel(source = "blake3_chunks.wgsl")]
-struct Blake3Chunks<'a> {
-    bytes: u32,
-    counter_low: u32,
-    counter_high: u32,
-    root: u32,
-    input: &'a DeviceArray<Block>,
-    values: &'a mut DeviceArray<Halves>,
-}
-
-#[derive(KernelArgs)]
-#[kernel(source = "blake3_parents.wgsl")]
-struct Blake3Parents<'a> {
-    count: u32,
-    root: u32,
-    children: &'a DeviceArray<Halves>,
-    parents: &'a mut DeviceArray<Halves>,
-}
-
-/// 64 bytes of a file in the layout of the shader's `Blake3Block`.
-#[derive(Clone, Copy, Pod, Zeroable, Element)]
-#[repr(C)]
-struct Block {
-    p: [u32; 4],
-    q: [u32; 4],
-    r: [u32; 4],
-    s: [u32; 4],
-}
-
-/// A value of the tree in the layout of the shader's `Blake3Value`.
-#[derive(Clone, Copy, Pod, Zeroable, Element)]
-#[repr(C)]
-struct Halves {
-    low: [u32; 4],
-    high: [u32; 4],
-}
 
 // Pieces in memory at a time: one is uploaded while the other is hashed.
 const SLOTS: usize = 2;
@@ -65,14 +27,6 @@ struct Slot {
     input: DeviceArray<Block>,
     uploaded: Event,
     hashed: Event,
-}
-
-// The compute queue, its kernels, and two arrays of values. The levels of the tree write to the arrays in turn.
-struct Hasher {
-    compute: CommandQueue,
-    chunks: Kernel<Blake3Chunks<'static>>,
-    parents: Kernel<Blake3Parents<'static>>,
-    values: [DeviceArray<Halves>; 2],
 }
 
 impl Gpu {
@@ -144,15 +98,11 @@ impl Gpu {
     // Enqueues the reduction of an uploaded piece to its value on the compute queue.
     fn reduce(&mut self, slot: usize, piece: Piece) -> Result<Pending<Vec<Halves>>> {
         let Slot { input, uploaded, hashed, .. } = &self.slots[slot];
-        self.hasher.compute.wait_for(uploaded)?;
-        self.hasher.launch_chunks(piece, input)?;
-        hashed.record(&self.hasher.compute)?;
-        self.hasher.launch_parents(piece)?;
-        let value = self.hasher.value(piece)?;
+        let value = self.hasher.reduce(piece, input, uploaded, hashed)?;
         // The flush also starts the upload of the next piece, which is independent. The read alone would start
         // only this piece.
         self.ctx.flush()?;
-        Ok(self.hasher.compute.read(&value))
+        Ok(self.hasher.read(&value))
     }
 }
 
@@ -164,52 +114,8 @@ impl Slot {
     }
 }
 
-impl Hasher {
-    fn new(ctx: &Context, piece_chunks: usize) -> Result<Self> {
-        Ok(Self {
-            compute: ctx.queue("compute"),
-            chunks: ctx.kernel::<Blake3Chunks>()?,
-            parents: ctx.kernel::<Blake3Parents>()?,
-            values: [ctx.zeros([piece_chunks])?, ctx.zeros([piece_chunks])?],
-        })
-    }
-
-    fn launch_chunks(&mut self, piece: Piece, input: &DeviceArray<Block>) -> Result<()> {
-        let args = Blake3Chunks {
-            bytes: piece.bytes as u32,
-            counter_low: piece.first_chunk as u32,
-            counter_high: (piece.first_chunk >> 32) as u32,
-            root: u32::from(piece.whole() && piece.chunks() == 1),
-            input,
-            values: &mut self.values[0],
-        };
-        Ok(self.compute.launch(&self.chunks, Grid::threads([piece.chunks()]), args)?)
-    }
-
-    // Launches one kernel for each level, until one value remains.
-    fn launch_parents(&mut self, piece: Piece) -> Result<()> {
-        let [mut children, mut parents] = self.values.each_mut();
-        for count in piece.levels() {
-            let root = u32::from(piece.whole() && count == 2);
-            let args = Blake3Parents { count: count as u32, root, children, parents };
-            self.compute.launch(&self.parents, Grid::threads([count.div_ceil(2)]), args)?;
-            (children, parents) = (parents, children);
-        }
-        Ok(())
-    }
-
-    // Copies the value to its own array. Otherwise the first launch of the next piece would have to save the
-    // bytes of a pending read.
-    fn value(&self, piece: Piece) -> Result<DeviceArray<Halves>> {
-        let mut value = self.compute.empty([1])?;
-        let last = &self.values[piece.levels().count() % 2];
-        self.compute.copy(&last.slice(0..1)?, &mut value)?;
-        Ok(value)
-    }
-}
-
 fn value(late: Pending<Vec<Halves>>) -> Result<Value> {
-    Ok(bytemuck::cast(late.wait()?[0]))
+    Ok(late.wait()?[0].value())
 }
 
 #[cfg(test)]
@@ -243,31 +149,5 @@ mod tests {
                 assert_eq!(hash(&mut gpu, message), expected, "{length} bytes, seed {seed}");
             }
         }
-    }
-
-    #[test]
-    fn the_counter_of_a_chunk_past_four_tebibytes_has_a_high_word() {
-        let mut gpu = on_cpu(2);
-        let first_chunk = (1 << 32) - 1;
-        let message = [9; 2 * CHUNK];
-        let piece = Piece { bytes: message.len(), first_chunk, last: true };
-        let blocks: Vec<Block> = bytemuck::pod_collect_to_vec(&message);
-        let queue = gpu.hasher.compute.clone();
-        queue.upload(&blocks, &mut gpu.slots[0].input.slice(0..blocks.len()).unwrap()).unwrap();
-        gpu.hasher.launch_chunks(piece, &gpu.slots[0].input).unwrap();
-        let found = queue.read(&gpu.hasher.values[0].slice(0..2).unwrap()).wait().unwrap();
-        let found: Vec<Value> = bytemuck::cast_vec(found);
-        assert_eq!(
-            found,
-            [chunk_value(&message[..CHUNK], first_chunk), chunk_value(&message[CHUNK..], 1 << 32)]
-        );
-    }
-
-    fn chunk_value(chunk: &[u8], number: u64) -> Value {
-        use blake3::hazmat::HasherExt;
-        let mut hasher = blake3::Hasher::new();
-        hasher.set_input_offset(number * CHUNK as u64).update(chunk);
-        let bytes = hasher.finalize_non_root();
-        std::array::from_fn(|i| u32::from_le_bytes(std::array::from_fn(|byte| bytes[4 * i + byte])))
     }
 }

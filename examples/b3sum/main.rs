@@ -9,6 +9,7 @@
 
 mod args;
 mod gpu;
+mod hasher;
 mod input;
 mod progress;
 mod report;

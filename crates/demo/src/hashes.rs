@@ -3,6 +3,8 @@
 #[path = "../../../examples/b3sum/gpu.rs"]
 #[allow(dead_code, reason = "the example uses more of it")]
 mod gpu;
+#[path = "../../../examples/b3sum/hasher.rs"]
+mod hasher;
 #[path = "../../../examples/b3sum/input.rs"]
 #[allow(dead_code, reason = "the example uses more of it")]
 mod input;
