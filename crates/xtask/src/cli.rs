@@ -48,7 +48,7 @@ pub(crate) enum Command {
         Steps: fmt, lint, readme, guide, adapters, build, tests, doc tests, clippy, count, deny.\n\
         All steps run, also after failures; the last line is `N passed, N failed`. The step count is skipped if it has\n\
         passed with the same inputs, and deny if cargo-deny is missing and may not be built. With --full also:\n\
-        doc, targets --web, package, model, fuzz, functions, languages, versions, features, demo, msrv, outside.\n\
+        doc, targets --web, package, model, fuzz, functions, languages, versions, features, demo, page, msrv, outside.\n\
         With CI set: every adapter the system can get. With --full also as with --install-tools, and `cargo package` refuses\n\
         uncommitted changes.")]
     Test {
@@ -235,6 +235,16 @@ pub(crate) enum Command {
         /// Fail instead of building mdBook
         #[arg(long)]
         no_install: bool,
+    },
+    /// Builds the page that runs the library in a browser, and prints its size
+    #[command(after_help = "Examples:\n  cargo xtask page\n  cargo xtask page --serve\n\n\
+        The page is that of examples/web. Its four files are in target/page, for any web server. Builds the program\n\
+        wasm-bindgen into target/tools if it is missing (some minutes). Exits with 1 if the page has more than 3 MB,\n\
+        compressed with gzip.")]
+    Page {
+        /// Serve it on localhost, and print the address
+        #[arg(long)]
+        serve: bool,
     },
     /// Checks that the README and the pages of docs/guide are in the library's documentation, with links of rustdoc
     #[command(after_help = "Example:\n  cargo xtask guide --write\n\n\

@@ -24,6 +24,7 @@ mod mutants;
 mod outside;
 mod package;
 mod packages;
+mod page;
 mod progress;
 mod seeds;
 mod semantics;
@@ -39,6 +40,7 @@ mod test;
 mod tint;
 mod tool;
 mod versions;
+mod web;
 mod workspace;
 
 use std::process::ExitCode;
@@ -97,6 +99,7 @@ fn run(command: Command) -> Result<bool> {
         Command::Book { serve, open, no_install } => {
             book::book(&workspace, &book::Options { serve, open, may_install: !no_install })
         }
+        Command::Page { serve } => page::page(&workspace, serve),
         Command::Bench { args } => bench::bench(&workspace, &args),
         Command::Count { json, check, write, no_install } => {
             count::count(&workspace, &count::Options { json, write, check, may_install: !no_install })

@@ -62,8 +62,7 @@ impl Target {
 /// A target is missing and cannot be added; a library does not compile.
 pub(crate) fn check(workspace: &Workspace, targets: &[Target], may_install: bool) -> Result<()> {
     for &target in targets {
-        let triple = target.triple();
-        ensure!(has_target(target, may_install), "no library for {triple}: `rustup target add {triple}`");
+        let triple = ready(target, may_install)?;
         // Cargo locks a directory for a whole build, so each target has its own.
         let dir = workspace.made(&format!("check/{triple}"))?;
         let check = cargo().arg("clippy").args(FAST_DERIVE).args(LIBRARIES).args(["--lib", "--target"]);
@@ -71,6 +70,16 @@ pub(crate) fn check(workspace: &Workspace, targets: &[Target], may_install: bool
         check.dir(workspace.root()).run()?;
     }
     Ok(())
+}
+
+/// Returns the triple of a target for which the current toolchain can build.
+///
+/// # Errors
+/// The standard library of the target is missing and cannot be added.
+pub(crate) fn ready(target: Target, may_install: bool) -> Result<&'static str> {
+    let triple = target.triple();
+    ensure!(has_target(target, may_install), "no library for {triple}: `rustup target add {triple}`");
+    Ok(triple)
 }
 
 /// Returns `true` if the current toolchain has the target's standard library; adds it with rustup if that is allowed.

@@ -21,6 +21,7 @@ use crate::model::model;
 use crate::msrv::msrv;
 use crate::outside::outside;
 use crate::package::package;
+use crate::page;
 use crate::shell::{Line, cargo, flag};
 use crate::steps::{Done, Step, Steps, timed};
 use crate::suite::{self, MODES, Plan, Program};
@@ -33,7 +34,7 @@ pub(crate) struct Options {
     pub(crate) request: Request,
     pub(crate) install_tools: bool,
     /// `true` to run every case in every mode, the packages, the loom models, the oldest dependencies, each feature
-    /// alone, the demo with its own features, the oldest Rust, and `outside`.
+    /// alone, the demo with its own features, the page, the oldest Rust, and `outside`.
     pub(crate) full: bool,
     pub(crate) filter: Vec<String>,
 }
@@ -148,6 +149,7 @@ fn checks(
         steps.push(timed("versions", || versions(workspace).map(|()| Done::Yes)));
         steps.push(timed("features", || features(workspace, options.may_build())));
         steps.push(timed("demo", || demo::check(workspace).map(|()| Done::Yes)));
+        steps.push(timed("page", || page::check(workspace, may_install)));
         steps.push(timed("msrv", || msrv(workspace, may_install)));
         steps.push(timed("outside", || outside(workspace, may_install)));
     }
