@@ -27,7 +27,12 @@ impl Driver {
 
     /// Returns `true` for drivers that run on the CPU, and so need no GPU.
     pub(crate) fn is_software(&self) -> bool {
-        ["lvp", "lavapipe", "swiftshader"].iter().any(|name| self.library.contains(name))
+        self.is_lavapipe() || self.library.contains("swiftshader")
+    }
+
+    /// Returns `true` for Mesa's driver on the CPU, which can draw into windows.
+    pub(crate) fn is_lavapipe(&self) -> bool {
+        ["lvp", "lavapipe"].iter().any(|name| self.library.contains(name))
     }
 
     /// Returns the library's file, if the loader can find one for this machine.
@@ -66,7 +71,12 @@ pub(crate) fn usable_drivers() -> Vec<Driver> {
 
 /// Returns `true` if the machine has EGL, with which GL needs no display.
 pub(crate) fn has_egl() -> bool {
-    find_library("libEGL.so.1").is_some()
+    has_library("libEGL.so.1")
+}
+
+/// Returns `true` if the dynamic loader finds a shared library.
+pub(crate) fn has_library(name: &str) -> bool {
+    find_library(name).is_some()
 }
 
 /// Returns the manifests that the loader reads, in its order.

@@ -48,7 +48,8 @@ pub(crate) enum Command {
         Steps: fmt, lint, readme, guide, adapters, build, tests, doc tests, clippy, count, deny.\n\
         All steps run, also after failures; the last line is `N passed, N failed`. The step count is skipped if it has\n\
         passed with the same inputs, and deny if cargo-deny is missing and may not be built. With --full also:\n\
-        doc, targets --web, package, model, fuzz, functions, languages, versions, features, demo, page, msrv, outside.\n\
+        doc, targets --web, package, model, fuzz, functions, languages, versions, features, demo, page, window,\n\
+        msrv, outside.\n\
         With CI set: every adapter the system can get. With --full also as with --install-tools, and `cargo package` refuses\n\
         uncommitted changes.")]
     Test {
@@ -58,7 +59,7 @@ pub(crate) enum Command {
         #[arg(long)]
         install_tools: bool,
         /// Run every case on every adapter in every mode, the loom models, the oldest versions and the oldest Rust, each
-        /// feature alone, and a program outside: meant for a run overnight
+        /// feature alone, a program in a window, and a program outside: meant for a run overnight
         #[arg(long)]
         full: bool,
         /// Arguments for the test programs, for instance a part of a test's name; then only the default mode runs
@@ -336,6 +337,19 @@ pub(crate) enum Command {
     )]
     Features {
         /// Install nothing: without cargo-hack nothing is checked
+        #[arg(long)]
+        no_install: bool,
+    },
+    /// Draws waves in a window on a display without a screen, and compares a picture with plain Rust
+    #[command(after_help = "Examples:\n  cargo xtask window\n  cargo xtask window --wayland\n\n\
+        Builds examples/window below target/window, starts a server (Xvfb, or weston), and runs the tests of the program on\n\
+        lavapipe: 600 frames without an error, and each pixel of the last one. Then it prints the frame rates with Fencepost\n\
+        and with wgpu alone, and their ratio. On Linux; on Debian it installs what is missing.")]
+    Window {
+        /// Use Wayland instead of X11
+        #[arg(long)]
+        wayland: bool,
+        /// Install nothing: without the server nothing is tested
         #[arg(long)]
         no_install: bool,
     },

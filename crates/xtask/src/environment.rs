@@ -14,7 +14,7 @@ use crate::workspace::Workspace;
 /// Variable that makes the tests check the messages of the validation layers.
 const VALIDATION: &str = "FENCEPOST_VALIDATION";
 /// Variable with the directory for sockets of a session, such as those of Wayland.
-const RUNTIME_DIR: &str = "XDG_RUNTIME_DIR";
+pub(crate) const RUNTIME_DIR: &str = "XDG_RUNTIME_DIR";
 
 /// Variables with their values.
 pub(crate) type Vars = Vec<(String, String)>;
@@ -144,7 +144,7 @@ fn var(name: &str, value: impl Into<String>) -> (String, String) {
 }
 
 /// Returns a runtime directory that only its owner can open, as Mesa and EGL require.
-fn private_dir(workspace: &Workspace) -> Result<String> {
+pub(crate) fn private_dir(workspace: &Workspace) -> Result<String> {
     let dir = workspace.made("xdg-runtime")?;
     make_private(&dir).with_context(|| format!("cannot make {} private", dir.display()))?;
     Ok(dir.to_string_lossy().into_owned())

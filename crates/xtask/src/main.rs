@@ -41,6 +41,7 @@ mod tint;
 mod tool;
 mod versions;
 mod web;
+mod window;
 mod workspace;
 
 use std::process::ExitCode;
@@ -113,6 +114,10 @@ fn run(command: Command) -> Result<bool> {
         Command::Outside => outside::outside(&workspace, true).and_then(Done::required),
         Command::Features { no_install } => {
             features::features(&workspace, !no_install).and_then(Done::required)
+        }
+        Command::Window { wayland, no_install } => {
+            let kind = if wayland { window::Kind::Wayland } else { window::Kind::X11 };
+            window::window(&workspace, kind, !no_install).and_then(Done::required)
         }
         Command::Env { adapters } => env(&workspace, adapters.request(false)),
         Command::Doctor => doctor(),

@@ -27,6 +27,7 @@ use crate::steps::{Done, Step, Steps, timed};
 use crate::suite::{self, MODES, Plan, Program};
 use crate::targets::{self, Target};
 use crate::versions::versions;
+use crate::window;
 use crate::workspace::Workspace;
 
 /// Arguments of the command `test`.
@@ -34,7 +35,7 @@ pub(crate) struct Options {
     pub(crate) request: Request,
     pub(crate) install_tools: bool,
     /// `true` to run every case in every mode, the packages, the loom models, the oldest dependencies, each feature
-    /// alone, the demo with its own features, the page, the oldest Rust, and `outside`.
+    /// alone, the demo with its own features, the page, the window, the oldest Rust, and `outside`.
     pub(crate) full: bool,
     pub(crate) filter: Vec<String>,
 }
@@ -150,6 +151,7 @@ fn checks(
         steps.push(timed("features", || features(workspace, options.may_build())));
         steps.push(timed("demo", || demo::check(workspace).map(|()| Done::Yes)));
         steps.push(timed("page", || page::check(workspace, may_install)));
+        steps.push(timed("window", || window::check(workspace, may_install)));
         steps.push(timed("msrv", || msrv(workspace, may_install)));
         steps.push(timed("outside", || outside(workspace, may_install)));
     }
