@@ -63,3 +63,37 @@ impl Drop for Code {
         }
     }
 }
+
+#[cfg(all(test, target_os = "linux"))]
+mod tests {
+    use crate::compile::Compiled;
+    use crate::program::Program;
+
+    /// Returns `true` if an address of this process is mapped.
+    fn is_mapped(address: usize) -> bool {
+        let maps = std::fs::read_to_string("/proc/self/maps").expect("Linux lists the mappings");
+        maps.lines().any(|line| {
+            let range = line.split(' ').next().and_then(|range| range.split_once('-'));
+            let (start, end) = range.expect("a line begins with a range");
+            let [start, end] = [start, end].map(|text| usize::from_str_radix(text, 16).expect("a number"));
+            (start..end).contains(&address)
+        })
+    }
+
+    #[test]
+    fn the_pages_of_dropped_code_are_not_used_again() {
+        let program = Program::of_text(
+            "@group(0) @binding(0) var<storage, read_write> out: array<u32>;
+            @compute @workgroup_size(4) fn k(@builtin(local_invocation_index) i: u32) { out[i] = i; }",
+        );
+        let is_gone = |_| {
+            let compiled = Compiled::new(&program, 1).expect("the kernel is compiled");
+            let address = compiled.code.workgroup as usize;
+            assert!(is_mapped(address));
+            drop(compiled);
+            !is_mapped(address)
+        };
+        // Meanwhile another thread may map something at the address, but not each time.
+        assert!((0..50).any(is_gone), "the address stays mapped");
+    }
+}

@@ -6,6 +6,8 @@ use super::refusal::{NotCompiled, Result, refuse};
 use crate::program::Program;
 use cranelift_codegen::ir::{AbiParam, Signature, types};
 use cranelift_codegen::settings::{self, Configurable};
+#[cfg(not(windows))]
+use cranelift_jit::ArenaMemoryProvider;
 use cranelift_jit::{JITBuilder, JITModule};
 use cranelift_module::{FuncId, Module as _, default_libcall_names};
 use naga::valid::FunctionInfo;
@@ -25,6 +27,12 @@ const CALL_BYTES: u32 = 128;
 
 /// Maximum size of the memory of a workgroup, and of the memory of its invocations.
 pub(super) const MOST_MEMORY_BYTES: u32 = 64 << 20;
+
+/// Addresses reserved for the functions of a program. Only the pages that contain code become memory.
+#[cfg(not(windows))]
+const RESERVED_BYTES: usize = 64 << 20;
+#[cfg(not(windows))]
+const _: () = assert!(RESERVED_BYTES < 128 << 20, "a call reaches 128 MiB on ARM");
 
 /// Maximum number of expressions of a program, because compile time grows faster than their number.
 pub(super) const MOST_EXPRESSIONS: usize = 20_000;
@@ -250,7 +258,27 @@ fn jit() -> Result<JITModule> {
     if isa.pointer_bytes() != 8 {
         return refuse("a computer whose addresses have no 8 bytes");
     }
-    Ok(JITModule::new(JITBuilder::with_isa(isa, default_libcall_names())))
+    let mut builder = JITBuilder::with_isa(isa, default_libcall_names());
+    reserve_code(&mut builder)?;
+    Ok(JITModule::new(builder))
+}
+
+/// Reserves new pages for the code of a program. They leave the address space with the program.
+///
+/// Cranelift would take memory of the heap, where pages of dropped code are used again. On ARM, Linux makes new code
+/// visible to the instruction cache only when a page becomes executable for the first time. Functions on the heap may
+/// also be farther from each other than a call reaches.
+#[cfg(not(windows))]
+fn reserve_code(builder: &mut JITBuilder) -> Result<()> {
+    let memory = ArenaMemoryProvider::new_with_size(RESERVED_BYTES).map_err(failed)?;
+    builder.memory_provider(Box::new(memory));
+    Ok(())
+}
+
+/// Keeps Cranelift's memory: on Windows it consists of new pages, and a reservation would count as memory in use.
+#[cfg(windows)]
+fn reserve_code(_: &mut JITBuilder) -> Result<()> {
+    Ok(())
 }
 
 /// Reports an error of Cranelift.
