@@ -165,8 +165,9 @@ impl Case {
             Self { host_side: true, .. } => &[],
             // Verbs consist of launches, which other cases execute in each mode.
             _ if self.is_of_a_verb() => &[],
-            _ if place.is_gl() => &["hal", "direct"],
-            _ if !place.is_vulkan() => &[],
+            _ if !place.has_wgpu() => &[],
+            // The default recorder is wgpu's.
+            _ if !place.is_vulkan() => &["hal", "direct"],
             _ => &["wgpu", "hal", "discrete"],
         }
     }

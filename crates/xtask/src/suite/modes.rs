@@ -20,9 +20,13 @@ enum Places {
     Devices,
     /// Devices with a native recorder, unless a variable selects another.
     Native,
-    Gl,
-    Vulkan,
+    /// Devices with wgpu's recorder, unless a variable selects another.
+    ByWgpu,
+    ExceptGl,
 }
+
+/// Ends of the names of places with wgpu's recorder.
+const BY_WGPU: [&str; 3] = ["_gl", "_metal", "_dx12"];
 
 /// The program whose cases a plain run distributes over modes and drivers.
 const DIVIDED: &str = "conformance";
@@ -35,7 +39,12 @@ pub(crate) static MODES: [Mode; 6] = [
     Mode { name: "default", var: None, places: Places::All, program: None },
     Mode { name: "wgpu", var: Some(("FENCEPOST_RECORDER", "wgpu")), places: Places::Native, program: None },
     Mode { name: "hal", var: Some(("FENCEPOST_RECORDER", "hal")), places: Places::Devices, program: None },
-    Mode { name: "direct", var: Some(("FENCEPOST_RECORDER", "direct")), places: Places::Gl, program: None },
+    Mode {
+        name: "direct",
+        var: Some(("FENCEPOST_RECORDER", "direct")),
+        places: Places::ByWgpu,
+        program: None,
+    },
     Mode {
         name: "discrete",
         var: Some(("FENCEPOST_TEST_MEMORY", "discrete")),
@@ -47,7 +56,7 @@ pub(crate) static MODES: [Mode; 6] = [
     Mode {
         name: "checked",
         var: Some(("FENCEPOST_CHECKED", "1")),
-        places: Places::Vulkan,
+        places: Places::ExceptGl,
         program: Some("conformance"),
     },
 ];
@@ -67,13 +76,13 @@ impl Mode {
     /// Returns `true` if the mode differs from the default mode at the place of this name.
     pub(crate) fn differs_at(&self, place: &str) -> bool {
         let cpu = place.starts_with("cpu") || place == "threads";
-        let gl = place.ends_with("_gl");
+        let by_wgpu = BY_WGPU.iter().any(|end| place.ends_with(end));
         match self.places {
             Places::All => true,
             Places::Devices => !cpu,
-            Places::Native => !cpu && !gl,
-            Places::Gl => gl,
-            Places::Vulkan => !cpu && !gl,
+            Places::Native => !cpu && !by_wgpu,
+            Places::ByWgpu => by_wgpu,
+            Places::ExceptGl => !cpu && !place.ends_with("_gl"),
         }
     }
 
@@ -105,6 +114,8 @@ mod tests {
         assert_eq!(modes_at("threads"), ["default"]);
         assert_eq!(modes_at("lavapipe"), ["default", "wgpu", "hal", "discrete", "checked"]);
         assert_eq!(modes_at("llvmpipe_gl"), ["default", "hal", "direct"]);
+        assert_eq!(modes_at("apple_m1_metal"), ["default", "hal", "direct", "checked"]);
+        assert_eq!(modes_at("microsoft_basic_render_driver_dx12"), modes_at("apple_m1_metal"));
     }
 
     #[test]
