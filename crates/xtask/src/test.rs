@@ -24,7 +24,7 @@ use crate::package::package;
 use crate::page;
 use crate::shell::{Line, cargo, flag};
 use crate::steps::{Done, Step, Steps, timed};
-use crate::suite::{self, MODES, Plan, Program};
+use crate::suite::{self, Extent, MODES, Plan, Program};
 use crate::targets::{self, Target};
 use crate::versions::versions;
 use crate::window;
@@ -110,7 +110,8 @@ pub(crate) fn test(workspace: &Workspace, options: &Options) -> bool {
 /// Runs the test programs: in every mode, or in the default mode if a filter is given.
 fn run_suite(programs: &[Program], vars: &Vars, options: &Options, results: &Path) -> Result<usize> {
     let modes: Vec<_> = MODES.iter().take(if options.filter.is_empty() { MODES.len() } else { 1 }).collect();
-    let plan = Plan { vars, modes: &modes, full: options.full, filter: &options.filter, results };
+    let extent = if options.full { Extent::Full } else { Extent::Plain };
+    let plan = Plan { vars, modes: &modes, extent, filter: &options.filter, results };
     suite::run(&suite::cut(programs, &plan)?)
 }
 

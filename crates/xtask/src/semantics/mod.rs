@@ -17,7 +17,7 @@ use self::rules::{Rule, parse, rule_of, rules_of};
 use self::run::{Programs, models};
 use crate::environment::{Request, set_up_reported};
 use crate::mutants;
-use crate::suite::{self, Plan};
+use crate::suite::{self, Extent, Plan};
 use crate::workspace::{Workspace, text_of};
 
 /// Arguments of the command `semantics`.
@@ -42,7 +42,8 @@ pub(crate) fn semantics(workspace: &Workspace, options: &Options) -> Result<bool
     }
     let results = suite::no_results(workspace, "semantics")?;
     let filter = Vec::from_iter(options.filter.clone());
-    let plan = Plan { vars: &vars, modes: &modes, full: true, filter: &filter, results: &results };
+    let extent = Extent::Full;
+    let plan = Plan { vars: &vars, modes: &modes, extent, filter: &filter, results: &results };
     let (mut outcomes, failed) = programs.run(&plan, &ids)?;
     if options.models && options.filter.as_deref().is_none_or(|part| "r03_models".contains(part)) {
         outcomes.push(models(workspace.root())?);

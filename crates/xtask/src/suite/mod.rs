@@ -16,9 +16,10 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, bail};
 
 pub(crate) use self::modes::{MODES, Mode, modes_named};
-use self::pool::Summary;
-pub(crate) use self::pool::{peak, too_much};
-pub(crate) use self::programs::{Program, TestBuild, executable, listed, messages, messages_of, tests};
+pub(crate) use self::pool::{Ran, peak, too_much};
+pub(crate) use self::programs::{
+    DeviceTests, Program, TestBuild, build_for_devices, built, executable, listed, messages, messages_of, tests,
+};
 pub(crate) use self::shards::{MEMORY, Shard, results};
 use crate::environment::Vars;
 use crate::workspace::Workspace;
@@ -27,12 +28,22 @@ use crate::workspace::Workspace;
 pub(crate) struct Plan<'a> {
     pub(crate) vars: &'a Vars,
     pub(crate) modes: &'a [&'a Mode],
-    /// `true` to run every case in every mode, every pair of recorders, and every refused call.
-    pub(crate) full: bool,
+    pub(crate) extent: Extent,
     /// Arguments for each test program.
     pub(crate) filter: &'a [String],
     /// Folder with a file of results for each mode.
     pub(crate) results: &'a Path,
+}
+
+/// Amount of work of a run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Extent {
+    /// Each case at a place in the default mode, and at a place in another mode.
+    Plain,
+    /// Each case at every place in each mode of the plan, as long as in a plain run.
+    Everywhere,
+    /// The same with more seeds, every pair of recorders, and every refused call.
+    Full,
 }
 
 /// Builds every test program.
@@ -69,14 +80,24 @@ pub(crate) fn cut(programs: &[Program], plan: &Plan<'_>) -> Result<Vec<Shard>> {
 /// # Errors
 /// No shard was given, or shards failed: the error names all of them.
 pub(crate) fn run(shards: &[Shard]) -> Result<usize> {
-    let Summary { failed, tests } = pool::run(shards);
-    if shards.is_empty() {
-        bail!("there is no test program");
-    }
+    let all = run_each(shards)?;
+    let failed = all.iter().filter(|ran| ran.wrong.is_some()).map(|ran| ran.name.as_str());
+    let failed: Vec<&str> = failed.collect();
     if !failed.is_empty() {
         bail!("{} of {} shards: {}", failed.len(), shards.len(), failed.join(", "));
     }
-    Ok(tests)
+    Ok(all.iter().map(|ran| ran.counts.iter().sum::<usize>()).sum())
+}
+
+/// Runs every shard, even after failures; returns their results in the same order.
+///
+/// # Errors
+/// No shard was given.
+pub(crate) fn run_each(shards: &[Shard]) -> Result<Vec<Ran>> {
+    if shards.is_empty() {
+        bail!("there is no test program");
+    }
+    Ok(pool::run(shards))
 }
 
 /// Builds and runs the examples of the documentation; returns their number.
@@ -87,7 +108,7 @@ pub(crate) fn doc_tests(workspace: &Workspace, filter: &[String]) -> Result<usiz
     let tests = programs::tests().args(["--doc", "--no-fail-fast", "--"]).args(filter).dir(workspace.root());
     let tests = tests.var(shards::WATCHDOG.0, shards::WATCHDOG.1);
     eprintln!("+ {tests}");
-    let ended = watched::run(&tests);
+    let ended = watched::run(&tests, 1);
     if !ended.passed {
         eprintln!("{}", ended.said);
         bail!("`{}` failed", tests.brief());

@@ -15,16 +15,22 @@ use super::watched::{self, Ended};
 use crate::progress;
 use crate::semantics::rules::rule_of;
 
-/// Result of a run of shards.
-pub(super) struct Summary {
-    /// Names of the shards that failed, in the order of the plan.
-    pub(super) failed: Vec<String>,
-    /// Number of tests that passed, failed or were left out.
-    pub(super) tests: usize,
+/// Result of a shard.
+#[derive(Clone, Debug)]
+pub(crate) struct Ran {
+    /// Name of the shard.
+    pub(crate) name: String,
+    /// Numbers of tests that passed, failed and were left out.
+    pub(crate) counts: [usize; 3],
+    /// Reason why the shard failed, if it did.
+    pub(crate) wrong: Option<String>,
+    /// Output of a shard that failed.
+    pub(crate) said: String,
 }
 
-/// Runs the shards, two more at a time than there are processors, because device tests mostly wait.
-pub(super) fn run(shards: &[Shard]) -> Summary {
+/// Runs the shards, two more at a time than there are processors, because device tests mostly wait. Returns their
+/// results in the same order.
+pub(super) fn run(shards: &[Shard]) -> Vec<Ran> {
     let workers = thread::available_parallelism().map_or(2, usize::from) + 2;
     let next = AtomicUsize::new(0);
     let bar = progress::bar(shards.len() as u64);
@@ -32,27 +38,25 @@ pub(super) fn run(shards: &[Shard]) -> Summary {
     let ended = Mutex::new(Vec::new());
     let work = || {
         while let Some(at) = take(&next, shards.len()) {
-            let (passed, tests) = run_one(&shards[at], &bar);
-            ended.lock().expect("bug: a worker panicked").push((at, passed, tests));
+            let ran = run_one(&shards[at], &bar);
+            ended.lock().expect("bug: a worker panicked").push((at, ran));
             bar.inc(1);
         }
     };
     thread::scope(|scope| (0..workers.min(shards.len())).for_each(|_| drop(scope.spawn(work))));
     bar.finish_and_clear();
     let mut ended = ended.into_inner().expect("bug: a worker panicked");
-    ended.sort_unstable();
-    let failed =
-        ended.iter().filter(|(_, passed, _)| !passed).map(|&(at, ..)| shards[at].name.clone()).collect();
-    Summary { failed, tests: ended.iter().map(|(_, _, tests)| tests).sum() }
+    ended.sort_by_key(|(at, _)| *at);
+    ended.into_iter().map(|(_, ran)| ran).collect()
 }
 
 fn take(next: &AtomicUsize, count: usize) -> Option<usize> {
     Some(next.fetch_add(1, Ordering::Relaxed)).filter(|at| *at < count)
 }
 
-/// Runs one shard and prints its result, and its output if it failed. Returns `true` if it passed, and its tests.
-fn run_one(shard: &Shard, bar: &ProgressBar) -> (bool, usize) {
-    let Ended { passed, said, took } = watched::run(&shard.line);
+/// Runs one shard and prints its result, and its output if it failed.
+fn run_one(shard: &Shard, bar: &ProgressBar) -> Ran {
+    let Ended { passed, said, took } = watched::run(&shard.line, shard.slowness);
     let noted = shard.notes.as_ref().and_then(|file| append(file, &notes(&said)).err());
     let wrong = verdict(passed, counts(&said), shard.tests)
         .or_else(|| too_much(peak(&said), shard.memory()))
@@ -68,7 +72,8 @@ fn run_one(shard: &Shard, bar: &ProgressBar) -> (bool, usize) {
     if wrong.is_some() || good + out > 0 {
         bar.suspend(|| eprintln!("{text}")); // with a filter, most shards have no tests
     }
-    (wrong.is_none(), good + bad + out)
+    let said = if wrong.is_some() { said } else { String::new() };
+    Ran { name: shard.name.clone(), counts: [good, bad, out], wrong, said }
 }
 
 /// Returns why a shard failed, if it did: its status, a missing result of its harness, or a wrong number of tests.
@@ -217,8 +222,10 @@ mod tests {
             let line = line("sh").args(["-c", &script(at, &file)]);
             Shard::of_one_program(&format!("shard {at}"), line)
         };
-        let Summary { failed, .. } = run(&(0..5).map(shard).collect::<Vec<_>>());
-        assert_eq!(failed, ["shard 1", "shard 3"]);
+        let results = run(&(0..5).map(shard).collect::<Vec<_>>());
+        let failed = results.iter().filter(|ran| ran.wrong.is_some()).map(|ran| ran.name.as_str());
+        assert_eq!(failed.collect::<Vec<_>>(), ["shard 1", "shard 3"]);
+        assert!(results.iter().all(|ran| ran.counts == [1, 0, 0]), "{results:?}");
         let mut ran: Vec<_> =
             std::fs::read_to_string(&file).expect("written").lines().map(str::to_owned).collect();
         ran.sort();

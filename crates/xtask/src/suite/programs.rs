@@ -17,6 +17,8 @@ pub(crate) struct Program {
     path: PathBuf,
     package: String,
     dir: PathBuf,
+    /// Emulator, with its arguments, that runs a program of another system.
+    emulator: Option<Line>,
 }
 
 /// Environment variables that select tests, recorders or adapters; a run of the suite sets its own.
@@ -52,11 +54,84 @@ pub(crate) struct TestBuild {
 /// A program does not compile, or cargo names none.
 pub(crate) fn build(workspace: &Workspace) -> Result<TestBuild> {
     let messages = messages_of(tests().arg("--no-run").dir(workspace.root()))?;
-    let programs: Vec<Program> = messages.iter().filter_map(program).collect();
-    if programs.is_empty() {
+    let warnings = messages.iter().filter_map(warning).collect();
+    Ok(TestBuild { programs: programs(&messages)?, warnings })
+}
+
+/// Builds test programs with a command line of cargo.
+///
+/// # Errors
+/// A program does not compile, or cargo names none.
+pub(crate) fn built(build: Line) -> Result<Vec<Program>> {
+    programs(&messages_of(build)?)
+}
+
+fn programs(messages: &[Value]) -> Result<Vec<Program>> {
+    let found: Vec<Program> = messages.iter().filter_map(program).collect();
+    if found.is_empty() {
         bail!("cargo names no test program");
     }
-    Ok(TestBuild { programs, warnings: messages.iter().filter_map(warning).collect() })
+    Ok(found)
+}
+
+/// Packages with tests that run on devices.
+const DEVICE_PACKAGES: [&str; 8] = [
+    "-p",
+    "fencepost",
+    "-p",
+    "fencepost-algorithms",
+    "-p",
+    "fencepost-cli",
+    "--features",
+    "fencepost/validation",
+];
+/// Those tests: the rules, random programs, refusals, a storm, the examples, the command, and the units of the
+/// libraries.
+const DEVICE_TESTS: [&str; 13] = [
+    "--lib",
+    "--test",
+    "conformance",
+    "--test",
+    "programs",
+    "--test",
+    "refusals",
+    "--test",
+    "storm",
+    "--test",
+    "examples",
+    "--test",
+    "cli",
+];
+/// Name of the command that one of those tests starts.
+const COMMAND: &str = "fencepost";
+
+/// The tests that run on devices, and the command `fencepost`.
+pub(crate) struct DeviceTests {
+    pub(crate) programs: Vec<Program>,
+    /// Path of the command.
+    pub(crate) command: PathBuf,
+}
+
+/// Builds the tests that run on devices, and the examples and the command that some of them start. `cargo` returns a
+/// command line of cargo for a subcommand.
+///
+/// # Errors
+/// A program does not compile, or cargo does not name the command.
+pub(crate) fn build_for_devices(cargo: impl Fn(&str) -> Line) -> Result<DeviceTests> {
+    cargo("build").args(DEVICE_PACKAGES).arg("--examples").run_aside()?;
+    let messages = messages_of(cargo("test").args(DEVICE_PACKAGES).args(DEVICE_TESTS).arg("--no-run"))?;
+    let command = command(&messages).with_context(|| format!("cargo's messages do not name `{COMMAND}`"))?;
+    Ok(DeviceTests { programs: programs(&messages)?, command })
+}
+
+/// Returns the path of the command, from cargo's messages.
+fn command(messages: &[Value]) -> Option<PathBuf> {
+    messages.iter().find_map(|message| {
+        let target = &message["target"];
+        let is =
+            target["name"] == COMMAND && target["kind"][0] == "bin" && message["profile"]["test"] == false;
+        message["executable"].as_str().filter(|_| is).map(PathBuf::from)
+    })
 }
 
 /// Runs a build twice: the first run prints the errors of the compiler, the second returns cargo's messages.
@@ -101,7 +176,7 @@ fn program(message: &Value) -> Option<Program> {
     let kind = message["target"]["kind"][0].as_str()?;
     let package = package(message["package_id"].as_str()?, dir)?;
     let name = if kind == "test" { target.to_owned() } else { format!("{package} unit") };
-    Some(Program { name, path: path.into(), package, dir: dir.to_owned() })
+    Some(Program { name, path: path.into(), package, dir: dir.to_owned(), emulator: None })
 }
 
 /// Returns the package's name from its id, or else the name of its folder.
@@ -112,11 +187,35 @@ fn package(id: &str, dir: &Path) -> Option<String> {
 }
 
 impl Program {
+    /// Returns the program as an emulator runs it.
+    pub(crate) fn under(self, emulator: &Line) -> Self {
+        Self { emulator: Some(emulator.clone()), ..self }
+    }
+
+    /// Returns the program with another name.
+    pub(crate) fn called(self, name: String) -> Self {
+        Self { name, ..self }
+    }
+
+    /// Returns `true` if an emulator runs the program.
+    pub(super) fn is_emulated(&self) -> bool {
+        self.emulator.is_some()
+    }
+
+    /// Returns the name of its package.
+    pub(crate) fn package(&self) -> &str {
+        &self.package
+    }
+
     /// Returns the command line that starts the program as cargo would, without the caller's choice of tests.
     pub(crate) fn line(&self) -> Line {
+        let start = match &self.emulator {
+            Some(emulator) => emulator.clone().arg(&self.path),
+            None => line(&self.path),
+        };
         CHOICES
             .iter()
-            .fold(line(&self.path), |line, name| line.without(name))
+            .fold(start, |line, name| line.without(name))
             .var("CARGO_MANIFEST_DIR", &self.dir)
             .var("CARGO_PKG_NAME", &self.package)
             .dir(&self.dir)
@@ -170,6 +269,26 @@ no message
     fn a_program_starts_where_its_package_is() {
         let line = program(&messages(MESSAGES)[3]).expect("a test program").line().to_string();
         assert!(line.contains("CARGO_MANIFEST_DIR=/w/crates/fencepost"), "{line}");
+    }
+
+    #[test]
+    fn an_emulator_gets_the_program_as_its_argument() {
+        let program = program(&messages(MESSAGES)[3]).expect("a test program");
+        let program = program.under(&line("qemu").arg("-cpu")).called("conformance on max".to_owned());
+        let line = program.line().to_string();
+        assert!(line.ends_with("qemu -cpu /w/target/conformance-1"), "{line}");
+        assert_eq!((program.name.as_str(), program.is_emulated()), ("conformance on max", true));
+    }
+
+    #[test]
+    fn the_command_is_the_program_and_not_its_tests() {
+        let target = json!({"name": "fencepost", "kind": ["bin"]});
+        let messages = [
+            json!({"target": target, "profile": {"test": true}, "executable": "/x/deps/fencepost-1"}),
+            json!({"target": target, "profile": {"test": false}, "executable": "/x/fencepost"}),
+        ];
+        assert_eq!(command(&messages), Some(PathBuf::from("/x/fencepost")));
+        assert_eq!(command(&messages[..1]), None);
     }
 
     #[test]

@@ -4,9 +4,9 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Result;
 
-use super::Plan;
 use super::modes::{MODES, Mode};
 use super::programs::Program;
+use super::{Extent, Plan};
 use crate::shell::Line;
 
 /// Variable with the file of results, as in `tests/common/results.rs`.
@@ -51,8 +51,10 @@ const FIRST: [&str; 10] = [
 pub(super) const WATCHDOG: (&str, &str) = ("FENCEPOST_WATCHDOG", "240");
 /// The program that briefly runs each bench, in the full suite. Its contexts live as long as a bench.
 const BENCHES: &str = "quick";
-/// The same variable, for [`BENCHES`].
-const WATCHDOG_OF_BENCHES: (&str, &str) = ("FENCEPOST_WATCHDOG", "600");
+/// The same variable, for [`BENCHES`] and for emulated programs.
+const LONG_WATCHDOG: (&str, &str) = ("FENCEPOST_WATCHDOG", "600");
+/// Factor by which an emulated program is slower, at most.
+const SLOWNESS: u32 = 10;
 /// Number of arenas of glibc's allocator. With an arena for each of many short-lived threads, a process needs 1.5 times
 /// the memory.
 const ARENAS: (&str, &str) = ("MALLOC_ARENA_MAX", "2");
@@ -70,14 +72,16 @@ pub(crate) struct Shard {
     pub(super) notes: Option<PathBuf>,
     /// Number of its tests, if no filter leaves any out.
     pub(super) tests: Option<usize>,
-    /// `true` if its tests have the lengths of the full suite.
-    is_full: bool,
+    /// `true` if it runs all cases of its place and mode.
+    is_large: bool,
+    /// Factor for its time limits.
+    pub(super) slowness: u32,
     pub(super) line: Line,
 }
 
 /// Memory limit of a process, in MiB.
 pub(crate) const MEMORY: u64 = 1536;
-/// Memory limit of a process of the refusals or of the full suite, in MiB.
+/// Memory limit of a process of the refusals, or of one that runs all cases, in MiB.
 const MORE_MEMORY: u64 = 2560;
 
 /// Tests of a program that one process runs.
@@ -92,7 +96,7 @@ enum Part {
 impl Shard {
     /// Returns the memory limit of its process, in MiB.
     pub(super) fn memory(&self) -> u64 {
-        if self.is_full || self.program == BY_TEST { MORE_MEMORY } else { MEMORY }
+        if self.is_large || self.program == BY_TEST { MORE_MEMORY } else { MEMORY }
     }
 
     /// Makes a shard of a whole program.
@@ -105,9 +109,15 @@ impl Shard {
             part: Part::All,
             notes: None,
             tests: None,
-            is_full: false,
+            is_large: false,
+            slowness: 1,
             line,
         }
+    }
+
+    /// Returns `true` if its tests write their results.
+    pub(crate) fn writes_results(&self) -> bool {
+        NOTED.contains(&self.program.as_str())
     }
 
     /// Returns `true` if a test of its program, `<test>::<adapter>`, belongs to the shard.
@@ -126,11 +136,13 @@ pub(super) fn cut(programs: &[Program], plan: &Plan<'_>) -> Result<Vec<Shard>> {
     ordered
         .sort_by_key(|program| FIRST.iter().position(|first| *first == program.name).unwrap_or(FIRST.len()));
     let mut shards = Vec::new();
-    let is_planned = |program: &&Program| plan.full || !plan.filter.is_empty() || program.name != BENCHES;
+    let is_full = plan.extent == Extent::Full;
+    let is_planned = |program: &&Program| is_full || !plan.filter.is_empty() || program.name != BENCHES;
     for program in ordered.into_iter().filter(is_planned) {
         let line = line(program, plan);
+        let begun = shards.len();
         if BY_PLACE.contains(&program.name.as_str()) {
-            let ids = program.ids(plan.vars, plan.full)?;
+            let ids = program.ids(plan.vars, is_full)?;
             if plan.filter.is_empty() && program.name == BY_TEST {
                 shards.extend(by_test(&program.name, &line, plan, &ids));
             } else {
@@ -143,6 +155,9 @@ pub(super) fn cut(programs: &[Program], plan: &Plan<'_>) -> Result<Vec<Shard>> {
             let notes = !NOTED.contains(&program.name.as_str());
             let shard = Shard::of_one_program(&program.name, line.var(RESULTS, &file));
             shards.push(Shard { notes: notes.then_some(file), ..shard });
+        }
+        if program.is_emulated() {
+            shards[begun..].iter_mut().for_each(|shard| shard.slowness = SLOWNESS);
         }
     }
     Ok(shards)
@@ -157,16 +172,15 @@ pub(crate) fn results(folder: &Path, mode: &Mode) -> PathBuf {
 fn line(program: &Program, plan: &Plan<'_>) -> Line {
     let line = program.line().vars(plan.vars).var(ARENAS.0, ARENAS.1).args(plan.filter);
     let line = match program.name.as_str() {
-        BENCHES => line.var(WATCHDOG_OF_BENCHES.0, WATCHDOG_OF_BENCHES.1),
+        BENCHES => line.var(LONG_WATCHDOG.0, LONG_WATCHDOG.1),
         name if WATCHED.contains(&name) => line,
+        _ if program.is_emulated() => line.var(LONG_WATCHDOG.0, LONG_WATCHDOG.1),
         _ => line.var(WATCHDOG.0, WATCHDOG.1),
     };
-    if plan.full {
-        line.var(FULL, "1").var("FENCEPOST_REFUSALS", "all")
-    } else if plan.filter.is_empty() {
-        line.var(SLOTS, PLAIN_SLOTS)
-    } else {
-        line
+    match plan.extent {
+        Extent::Full => line.var(FULL, "1").var("FENCEPOST_REFUSALS", "all"),
+        Extent::Plain if plan.filter.is_empty() => line.var(SLOTS, PLAIN_SLOTS),
+        Extent::Plain | Extent::Everywhere => line,
     }
 }
 
@@ -179,14 +193,15 @@ fn at_place(
     ids: &[String],
 ) -> Vec<Shard> {
     let again = IN_MODES.contains(&program.name.as_str());
-    let is_planned = |mode: &Mode| plan.full || mode.is_plain(&program.name, place, places);
+    let all = plan.extent != Extent::Plain;
+    let is_planned = |mode: &Mode| all || mode.is_plain(&program.name, place, places);
     let runs_again =
         |mode: &Mode| again && mode.runs(&program.name) && mode.differs_at(place) && is_planned(mode);
     let modes = plan.modes.iter().filter(|mode| mode.var.is_none() || runs_again(mode));
     let shards = modes.map(|mode| in_mode(&program.name, line, place, mode, plan.results));
     let tests = |shard: &Shard| ids.iter().filter(|id| shard.has(id)).count();
     let due = |shard: &Shard| plan.filter.is_empty().then(|| tests(shard));
-    shards.map(|shard| Shard { tests: due(&shard), is_full: plan.full, ..shard }).collect()
+    shards.map(|shard| Shard { tests: due(&shard), is_large: all, ..shard }).collect()
 }
 
 /// Returns a shard for each test, in the default mode if the plan has it.
@@ -197,7 +212,7 @@ fn by_test(program: &str, line: &Line, plan: &Plan<'_>, ids: &[String]) -> Vec<S
         let name = format!("{program} {id}");
         let program = program.to_owned();
         let part = Part::Test(id.clone());
-        Shard { name, program, mode: MODES[0].name, part, notes: None, tests: Some(1), is_full: false, line }
+        Shard { program, part, tests: Some(1), ..Shard::of_one_program(&name, line) }
     };
     ids.iter().map(shard).collect()
 }
@@ -209,7 +224,7 @@ fn in_mode(program: &str, line: &Line, place: &str, mode: &Mode, folder: &Path) 
     let name = words.collect::<Vec<_>>().join(" ");
     let program = program.to_owned();
     let part = Part::Place(place.to_owned());
-    Shard { name, program, mode: mode.name, part, notes: None, tests: None, is_full: false, line }
+    Shard { program, mode: mode.name, part, ..Shard::of_one_program(&name, line) }
 }
 
 /// Returns the places of tests, each once, in their order.
@@ -248,7 +263,8 @@ mod tests {
         let ids = owned(&["m10_a::lavapipe", "m10_b::lavapipe"]);
         let vars = crate::environment::Vars::default();
         let cut = |modes: &[&Mode]| {
-            let plan = Plan { vars: &vars, modes, full: true, filter: &[], results: Path::new("r") };
+            let extent = Extent::Full;
+            let plan = Plan { vars: &vars, modes, extent, filter: &[], results: Path::new("r") };
             by_test("refusals", &crate::shell::line("p"), &plan, &ids)
         };
         let shards = cut(&[&MODES[0], &MODES[2]]);

@@ -33,9 +33,11 @@ struct Silence {
 
 const SILENCE: Silence = Silence { most: Duration::from_secs(900), after_report: Duration::from_secs(300) };
 
-/// Runs a program to its end, or to the first test that hangs.
-pub(super) fn run(line: &Line) -> Ended {
-    within(line, SILENCE)
+/// Runs a program to its end, or to the first test that hangs. A program that is `slowness` times as slow as others has
+/// that much more time.
+pub(super) fn run(line: &Line, slowness: u32) -> Ended {
+    let Silence { most, after_report } = SILENCE;
+    within(line, Silence { most: most * slowness, after_report: after_report * slowness })
 }
 
 fn within(line: &Line, silence: Silence) -> Ended {
@@ -104,7 +106,7 @@ mod tests {
     use std::sync::atomic::{AtomicBool, Ordering};
 
     fn sh(script: &str) -> Ended {
-        run(&line("sh").args(["-c", script]))
+        run(&line("sh").args(["-c", script]), 1)
     }
 
     #[test]
@@ -185,7 +187,7 @@ mod tests {
 
     #[test]
     fn a_program_that_does_not_start_fails_and_is_named() {
-        let ended = run(&line("no-such-program-here"));
+        let ended = run(&line("no-such-program-here"), 1);
         assert!(!ended.passed && ended.said.contains("no-such-program-here"), "{ended:?}");
     }
 }
