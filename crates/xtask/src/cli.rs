@@ -203,6 +203,27 @@ pub(crate) enum Command {
         the run, with the line that runs it again. Exits with 1 if a seed failed."
     )]
     Storm(Storm),
+    /// Runs everything that this machine can run, and writes one file with the results into docs/proofs
+    #[command(
+        after_help = "Examples:\n  cargo xtask prove\n  cargo xtask prove --mode default --no-bench\n  cargo xtask prove --json\n\n\
+        For owners of a graphics card, a Mac, a Windows machine or a phone. Installs nothing. Builds the tests; runs `fencepost\n\
+        doctor`, the rules, random programs, refusals, a storm, the algorithms and the examples on every adapter and on the\n\
+        CPU, and a quick round of the benchmarks. The file is named after the date, the system and the adapter; it has the\n\
+        counts, the failures with their messages, the drivers and the benchmarks, and no path and no name of a user.\n\
+        docs/proofs/README.md says how to send it. Modes: default, wgpu, hal, direct, discrete, checked; all of them without\n\
+        --mode. Exits with 1 if something failed."
+    )]
+    Prove {
+        /// Run this mode only; may be given several times
+        #[arg(long)]
+        mode: Vec<String>,
+        /// Write the results as JSON too, beside the page
+        #[arg(long)]
+        json: bool,
+        /// Leave out the benchmarks, whose build takes some minutes
+        #[arg(long)]
+        no_bench: bool,
+    },
     /// Type-checks the library for the web, macOS and Windows; for all three without a flag
     #[command(
         after_help = "Examples:\n  cargo xtask targets --web\n  cargo xtask targets --metal --dx12\n\n\

@@ -26,6 +26,7 @@ mod package;
 mod packages;
 mod page;
 mod progress;
+mod prove;
 mod seeds;
 mod semantics;
 mod shell;
@@ -35,6 +36,7 @@ mod sources;
 mod steps;
 mod storm;
 mod suite;
+mod tally;
 mod targets;
 mod test;
 mod tint;
@@ -91,6 +93,9 @@ fn run(command: Command) -> Result<bool> {
         Command::Mutants { json, list, limit, filter } => {
             let limit = std::time::Duration::from_secs(limit);
             return mutants::mutants(&workspace, &mutants::Options { json, list, limit, filter });
+        }
+        Command::Prove { mode, json, no_bench } => {
+            return prove::prove(&workspace, &prove::Options { modes: mode, json, measures: !no_bench });
         }
         Command::Storm(args) => return storm::storm(&workspace, &args.options()),
         Command::Soak { args } => soak::soak(&workspace, &args),

@@ -10,7 +10,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use anyhow::{Result, bail};
 
-use self::outcome::{Ended, Outcome, Remarked};
+pub(crate) use self::outcome::Ended;
+use self::outcome::{Outcome, Remarked};
 pub(crate) use self::promises::LIST;
 use self::promises::{Promise, unproved};
 use self::rules::{Rule, parse, rule_of, rules_of};

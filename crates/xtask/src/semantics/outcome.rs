@@ -10,7 +10,7 @@ use super::rules::{Rule, Standing, rule_of};
 /// Result of a test on one adapter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub(super) enum Ended {
+pub(crate) enum Ended {
     Pass,
     NotPossible,
     Fail,

@@ -74,7 +74,7 @@ fn programs(messages: &[Value]) -> Result<Vec<Program>> {
     Ok(found)
 }
 
-/// Packages with tests that run on devices.
+/// Options that select the packages with tests that run on devices.
 const DEVICE_PACKAGES: [&str; 8] = [
     "-p",
     "fencepost",
@@ -85,8 +85,8 @@ const DEVICE_PACKAGES: [&str; 8] = [
     "--features",
     "fencepost/validation",
 ];
-/// Those tests: the rules, random programs, refusals, a storm, the examples, the command, and the units of the
-/// libraries.
+/// Options that select the tests: rules, random programs, refusals, a storm, the examples, the command, and the units of
+/// the libraries.
 const DEVICE_TESTS: [&str; 13] = [
     "--lib",
     "--test",

@@ -100,7 +100,7 @@ impl Shard {
     }
 
     /// Makes a shard of a whole program.
-    pub(super) fn of_one_program(name: &str, line: Line) -> Self {
+    pub(crate) fn of_one_program(name: &str, line: Line) -> Self {
         let program = name.to_owned();
         Self {
             name: name.to_owned(),
@@ -113,6 +113,12 @@ impl Shard {
             slowness: 1,
             line,
         }
+    }
+
+    /// Makes a shard of a place in the default mode.
+    #[cfg(test)]
+    pub(crate) fn at(program: &str, place: &str) -> Self {
+        in_mode(program, &crate::shell::line("p"), place, &MODES[0], Path::new("r"))
     }
 
     /// Returns `true` if its tests write their results.
