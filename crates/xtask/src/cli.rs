@@ -49,9 +49,9 @@ pub(crate) enum Command {
         All steps run, also after failures; the last line is `N passed, N failed`. The step count is skipped if it has\n\
         passed with the same inputs, and deny if cargo-deny is missing and may not be built. With --full also:\n\
         doc, targets --web, package, model, fuzz, functions, languages, versions, features, demo, page, window,\n\
-        msrv, outside.\n\
-        With CI set: every adapter the system can get. With --full also as with --install-tools, and `cargo package` refuses\n\
-        uncommitted changes.")]
+        msrv, outside, windows, arm. The last two run if their tools are there.\n\
+        With CI set: every adapter the system can get. With --full also as with --install-tools, with the tools of windows\n\
+        and arm, and `cargo package` refuses uncommitted changes.")]
     Test {
         #[command(flatten)]
         adapters: Adapters,
@@ -59,7 +59,8 @@ pub(crate) enum Command {
         #[arg(long)]
         install_tools: bool,
         /// Run every case on every adapter in every mode, the loom models, the oldest versions and the oldest Rust, each
-        /// feature alone, a program in a window, and a program outside: meant for a run overnight
+        /// feature alone, a program in a window, a program outside, and the tests under Wine and on ARM: meant for a run
+        /// overnight
         #[arg(long)]
         full: bool,
         /// Arguments for the test programs, for instance a part of a test's name; then only the default mode runs
@@ -223,6 +224,34 @@ pub(crate) enum Command {
         /// Leave out the benchmarks, whose build takes some minutes
         #[arg(long)]
         no_bench: bool,
+    },
+    /// Builds the tests for Windows, and runs them under Wine on Vulkan, GL and the CPU
+    #[command(after_help = "Examples:\n  cargo xtask windows\n  cargo xtask windows --mode hal\n\n\
+        Needs Linux on x86-64. MinGW and Wine come from Debian's packages, which are unpacked below target/tools if they are\n\
+        not installed, and so does Rust if rustup cannot add the target; only the X server Xvfb and lavapipe are installed.\n\
+        Wine has its own folder, target/wine. Vulkan and GL are those of this system. DX12 runs one kernel as a smoke test:\n\
+        Wine's version computes wrong numbers.")]
+    Windows {
+        /// Run this mode in place of the default one; may be given several times
+        #[arg(long)]
+        mode: Vec<String>,
+        /// Fail instead of fetching or installing anything
+        #[arg(long)]
+        no_install: bool,
+    },
+    /// Builds the tests of core, cpu, kernels and sync for 64-bit ARM, and runs them in an emulator
+    #[command(after_help = "Examples:\n  cargo xtask arm\n  cargo xtask arm --conformance\n\n\
+        Needs Linux on x86-64. The compiler and the emulator, qemu, come from Debian's packages, which are unpacked below\n\
+        target/tools if they are not installed, and so does Rust if rustup cannot add the target. The tests of machine code\n\
+        run twice, the second time on a processor without atomic instructions. The emulator keeps the order of memory\n\
+        accesses of this processor, so it shows no error of a weaker order.")]
+    Arm {
+        /// Run the conformance tests too, on the CPU device and the simulator; takes much longer
+        #[arg(long)]
+        conformance: bool,
+        /// Fail instead of fetching anything
+        #[arg(long)]
+        no_install: bool,
     },
     /// Type-checks the library for the web, macOS and Windows; for all three without a flag
     #[command(

@@ -1,12 +1,147 @@
 //! Debian packages used as archives: downloaded and unpacked below `target`, never installed.
 
+use std::env;
+use std::ffi::OsString;
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::sync::Once;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, bail, ensure};
 
+use crate::environment::Vars;
 use crate::packages::{Manager, apt_lists_are_stale};
 use crate::shell::{line, which};
+use crate::workspace::Workspace;
+
+/// File that marks the folder of packages that are unpacked completely.
+const COMPLETE: &str = ".unpacked";
+/// Folders of libraries in packages.
+const LIBRARIES: [&str; 2] = ["usr/lib/x86_64-linux-gnu", "lib/x86_64-linux-gnu"];
+
+/// A program of Debian packages. The packages are unpacked below `target/tools` if the program is not in `PATH`.
+pub(crate) struct Packaged {
+    /// Names of the program in `PATH`.
+    pub(crate) names: &'static [&'static str],
+    /// Debian packages with the program; others that they need are unpacked too.
+    pub(crate) packages: &'static [&'static str],
+    /// Path of the program in the packages.
+    pub(crate) file: &'static str,
+}
+
+/// A program that was found.
+#[derive(Clone, Debug)]
+pub(crate) struct Found {
+    pub(crate) program: PathBuf,
+    /// Folder of its packages; `None` if the program is installed.
+    pub(crate) root: Option<PathBuf>,
+}
+
+impl Packaged {
+    /// Returns the program from `PATH`, or from its packages. `None` if both are missing and may not be fetched, or if
+    /// the system has no apt.
+    ///
+    /// # Errors
+    /// The packages cannot be fetched, or do not contain the program.
+    pub(crate) fn find(&self, workspace: &Workspace, may_fetch: bool) -> Result<Option<Found>> {
+        if let Some(program) = self.names.iter().find_map(|name| which(name)) {
+            return Ok(Some(Found { program, root: None }));
+        }
+        let Some(root) = unpacked(workspace, self.packages, may_fetch)? else { return Ok(None) };
+        let program = root.join(self.file);
+        ensure!(program.is_file(), "the packages {} have no {}", self.packages.join(" "), self.file);
+        Ok(Some(Found { program, root: Some(root) }))
+    }
+
+    /// Returns a description of the missing program, with a remedy.
+    pub(crate) fn missing(&self) -> String {
+        format!("there is no `{}`: install {}", self.names[0], self.packages.join(" "))
+    }
+}
+
+impl Found {
+    /// Returns the variables with which the program finds the libraries and the programs of its packages.
+    ///
+    /// # Errors
+    /// A path contains a colon.
+    pub(crate) fn vars(&self) -> Result<Vars> {
+        let Some(root) = &self.root else { return Ok(Vars::new()) };
+        let path = before("PATH", vec![root.join("usr/bin")])?;
+        Ok(vec![("PATH".to_owned(), path), library_path(&[root])?])
+    }
+}
+
+/// Returns the variable with the folders of libraries, with those of unpacked packages first.
+///
+/// # Errors
+/// A path contains a colon.
+pub(crate) fn library_path(roots: &[&PathBuf]) -> Result<(String, String)> {
+    const NAME: &str = "LD_LIBRARY_PATH";
+    let folders = roots.iter().flat_map(|root| LIBRARIES.map(|folder| root.join(folder)));
+    Ok((NAME.to_owned(), before(NAME, folders.collect())?))
+}
+
+/// Returns the value of a variable with folders, with other folders first.
+fn before(name: &str, mut folders: Vec<PathBuf>) -> Result<String> {
+    let known: OsString = env::var_os(name).unwrap_or_default();
+    folders.extend(env::split_paths(&known).filter(|folder| !folder.as_os_str().is_empty()));
+    let joined = env::join_paths(folders).context("a folder of packages has a colon in its path")?;
+    Ok(joined.to_string_lossy().into_owned())
+}
+
+/// Unpacks packages below `target/tools`, and those that they need and that are not installed. Returns their folder;
+/// `None` if they are missing and may not be fetched, or if the system has no apt.
+///
+/// # Errors
+/// A package cannot be fetched or unpacked.
+pub(crate) fn unpacked(workspace: &Workspace, packages: &[&str], may_fetch: bool) -> Result<Option<PathBuf>> {
+    let root = workspace.tools(&format!("packages/{}", packages[0]))?;
+    if root.join(COMPLETE).is_file() {
+        return Ok(Some(root));
+    }
+    if !may_fetch || which("apt-get").is_none() || which("dpkg-deb").is_none() {
+        return Ok(None);
+    }
+    let all = with_needed(packages)?;
+    eprintln!("xtask: unpacking {} below {}; nothing is installed", all.join(" "), root.display());
+    for package in &all {
+        let deb = download(package, &root)?;
+        line("dpkg-deb").arg("-x").args([&deb, &root]).run_aside()?;
+        fs::remove_file(&deb).with_context(|| format!("cannot remove {}", deb.display()))?;
+    }
+    fs::write(root.join(COMPLETE), all.join("\n")).context("cannot write below target/tools")?;
+    Ok(Some(root))
+}
+
+/// Returns packages, and those that they need and that are not installed.
+fn with_needed(packages: &[&str]) -> Result<Vec<String>> {
+    refresh_lists();
+    let plan = line("apt-get").args(["-s", "-o", "Debug::NoLocking=1", "install", "--no-install-recommends"]);
+    Ok(planned(packages, &plan.args(packages).read()?))
+}
+
+/// Returns the packages that apt would install, according to its plan, and those that were requested.
+fn planned(packages: &[&str], plan: &str) -> Vec<String> {
+    let mut all: Vec<String> = packages.iter().map(|name| (*name).to_owned()).collect();
+    let named = plan.lines().filter_map(|line| line.strip_prefix("Inst ")?.split(' ').next());
+    for name in named {
+        if all.iter().all(|known| known != name) {
+            all.push(name.to_owned());
+        }
+    }
+    all
+}
+
+/// Updates package lists that are old, once in a process. If that is not allowed, the lists stay as they are.
+fn refresh_lists() {
+    static REFRESH: Once = Once::new();
+    REFRESH.call_once(|| {
+        if apt_lists_are_stale()
+            && let Err(error) = Manager::Apt.refresh()
+        {
+            eprintln!("xtask: {error:#}; the package lists stay as they are");
+        }
+    });
+}
 
 /// Downloads a package into `dir` with apt, which checks it against the archive's signed hashes; returns its file.
 pub(crate) fn download(package: &str, dir: &Path) -> Result<PathBuf> {
@@ -15,9 +150,7 @@ pub(crate) fn download(package: &str, dir: &Path) -> Result<PathBuf> {
             bail!("`{program}` not found: {package} comes as a Debian package, which needs it");
         }
     }
-    if apt_lists_are_stale() {
-        Manager::Apt.refresh()?;
-    }
+    refresh_lists();
     let fetch = line("apt-get").args(["-o", "APT::Sandbox::User=root", "download", package]).dir(dir);
     if let Err(first) = fetch.run_aside() {
         eprintln!("xtask: {first:#}; trying once more with fresh package lists");
@@ -47,6 +180,22 @@ fn downloaded(package: &str, dir: &Path) -> Result<PathBuf> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_plan_of_apt_names_the_needed_packages_once() {
+        let plan = "Reading package lists...\nInst libwine (8.0 Debian:12 [amd64])\nInst wine64 (8.0 Debian:12 [amd64])\n\
+            Conf wine64 (8.0 Debian:12 [amd64])\n";
+        assert_eq!(planned(&["wine64"], plan), ["wine64", "libwine"]);
+    }
+
+    #[test]
+    fn a_program_of_unpacked_packages_finds_their_libraries_first() {
+        let found = Found { program: "p".into(), root: Some("/r".into()) };
+        let vars = found.vars().expect("there is no colon");
+        assert!(vars[0].0 == "PATH" && vars[0].1.starts_with("/r/usr/bin"), "{vars:?}");
+        assert!(vars[1].1.starts_with("/r/usr/lib/x86_64-linux-gnu:/r/lib/x86_64-linux-gnu"), "{vars:?}");
+        assert!(Found { root: None, ..found }.vars().expect("there is no folder").is_empty());
+    }
 
     #[test]
     fn a_download_is_found_by_its_exact_package_name() {

@@ -2,6 +2,7 @@
 
 mod adapters;
 mod api;
+mod arm;
 mod bench;
 mod book;
 mod built;
@@ -13,6 +14,7 @@ mod demo;
 mod deny;
 mod environment;
 mod features;
+mod foreign;
 mod fuzz;
 mod fuzz_wgsl;
 mod guide;
@@ -44,6 +46,7 @@ mod tool;
 mod versions;
 mod web;
 mod window;
+mod windows;
 mod workspace;
 
 use std::process::ExitCode;
@@ -96,6 +99,14 @@ fn run(command: Command) -> Result<bool> {
         }
         Command::Prove { mode, json, no_bench } => {
             return prove::prove(&workspace, &prove::Options { modes: mode, json, measures: !no_bench });
+        }
+        Command::Windows { mode, no_install } => {
+            let options = windows::Options { modes: mode, may_fetch: !no_install };
+            windows::windows(&workspace, &options).and_then(Done::required)
+        }
+        Command::Arm { conformance, no_install } => {
+            arm::arm(&workspace, &arm::Options { conformance, may_fetch: !no_install })
+                .and_then(Done::required)
         }
         Command::Storm(args) => return storm::storm(&workspace, &args.options()),
         Command::Soak { args } => soak::soak(&workspace, &args),

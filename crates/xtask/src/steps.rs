@@ -51,12 +51,15 @@ pub(crate) enum Done {
 }
 
 impl Done {
-    /// Returns an error if the step was skipped, for commands that consist of only this step.
+    /// Returns an error if the step was skipped, for commands that consist of only this step. Prints the part that was
+    /// left out.
     pub(crate) fn required(self) -> Result<()> {
         match self {
             Self::Skipped(why) => bail!("{why}"),
-            Self::Yes | Self::Partly(_) => Ok(()),
+            Self::Partly(without) => eprintln!("xtask: without {without}"),
+            Self::Yes => {}
         }
+        Ok(())
     }
 }
 

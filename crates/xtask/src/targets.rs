@@ -78,21 +78,21 @@ pub(crate) fn check(workspace: &Workspace, targets: &[Target], may_install: bool
 /// The standard library of the target is missing and cannot be added.
 pub(crate) fn ready(target: Target, may_install: bool) -> Result<&'static str> {
     let triple = target.triple();
-    ensure!(has_target(target, may_install), "no library for {triple}: `rustup target add {triple}`");
+    ensure!(has_library(triple, may_install), "no library for {triple}: `rustup target add {triple}`");
     Ok(triple)
 }
 
 /// Returns `true` if the current toolchain has the target's standard library; adds it with rustup if that is allowed.
-fn has_target(target: Target, may_install: bool) -> bool {
-    if is_installed(target) {
+pub(crate) fn has_library(triple: &str, may_install: bool) -> bool {
+    if is_installed(triple) {
         return true;
     }
     let Some(rustup) = which("rustup").filter(|_| may_install) else {
         return false;
     };
-    eprintln!("xtask: the toolchain lacks {}: adding it with rustup", target.triple());
-    match line(rustup).args(["target", "add", target.triple()]).run() {
-        Ok(()) => is_installed(target),
+    eprintln!("xtask: the toolchain lacks {triple}: adding it with rustup");
+    match line(rustup).args(["target", "add", triple]).run() {
+        Ok(()) => is_installed(triple),
         Err(error) => {
             eprintln!("xtask: {error:#}");
             false
@@ -100,10 +100,9 @@ fn has_target(target: Target, may_install: bool) -> bool {
     }
 }
 
-fn is_installed(target: Target) -> bool {
+fn is_installed(triple: &str) -> bool {
     let sysroot = line("rustc").args(["--print", "sysroot"]).read();
-    let library =
-        |root: String| PathBuf::from(root.trim()).join("lib/rustlib").join(target.triple()).join("lib");
+    let library = |root: String| PathBuf::from(root.trim()).join("lib/rustlib").join(triple).join("lib");
     sysroot.is_ok_and(|root| library(root).is_dir())
 }
 

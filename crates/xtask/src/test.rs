@@ -6,6 +6,7 @@ use std::{env, fs, thread};
 
 use anyhow::{Context, Result, bail};
 
+use crate::arm::{self, arm};
 use crate::changed::when_changed;
 use crate::count;
 use crate::demo;
@@ -28,6 +29,7 @@ use crate::suite::{self, Extent, MODES, Plan, Program};
 use crate::targets::{self, Target};
 use crate::versions::versions;
 use crate::window;
+use crate::windows::{self, windows};
 use crate::workspace::Workspace;
 
 /// Arguments of the command `test`.
@@ -35,7 +37,8 @@ pub(crate) struct Options {
     pub(crate) request: Request,
     pub(crate) install_tools: bool,
     /// `true` to run every case in every mode, the packages, the loom models, the oldest dependencies, each feature
-    /// alone, the demo with its own features, the page, the window, the oldest Rust, and `outside`.
+    /// alone, the demo with its own features, the page, the window, the oldest Rust, `outside`, `windows`
+    /// and `arm`.
     pub(crate) full: bool,
     pub(crate) filter: Vec<String>,
 }
@@ -155,6 +158,11 @@ fn checks(
         steps.push(timed("window", || window::check(workspace, may_install)));
         steps.push(timed("msrv", || msrv(workspace, may_install)));
         steps.push(timed("outside", || outside(workspace, may_install)));
+        let may_fetch = options.may_build();
+        steps.push(timed("windows", || {
+            windows(workspace, &windows::Options { modes: Vec::new(), may_fetch })
+        }));
+        steps.push(timed("arm", || arm(workspace, &arm::Options { conformance: false, may_fetch })));
     }
     steps
 }
