@@ -32,6 +32,8 @@ const REGISTERED: &str = "/proc/sys/fs/binfmt_misc/qemu-aarch64";
 /// Crates whose tests run.
 const CRATES: [&str; 8] =
     ["-p", "fencepost-core", "-p", "fencepost-cpu", "-p", "fencepost-kernels", "-p", "fencepost-sync"];
+/// The crate with the conformance tests.
+const FACADE: &str = "fencepost";
 /// The crate whose machine code depends on the processor.
 const MACHINE_CODE: &str = "fencepost-cpu";
 /// A processor without the atomic instructions of ARMv8.1: an atomic operation is a loop there.
@@ -89,23 +91,32 @@ fn build(foreign: &Foreign, conformance: bool) -> Result<Vec<Program>> {
     let cargo = foreign.cargo()?;
     let mut programs = suite::built(cargo("test").args(CRATES).arg("--no-run"))?;
     if conformance {
-        let test = cargo("test").args(["-p", "fencepost", "--test", "conformance", "--no-run"]);
+        let test = cargo("test").args(["-p", FACADE, "--test", "conformance", "--no-run"]);
         programs.extend(suite::built(test)?);
     }
     Ok(programs)
 }
 
-/// Returns the programs as the emulator runs them. Those of machine code run twice.
+/// Returns the programs as the emulator runs them, named after their packages. Those of machine code run twice.
 fn emulated(programs: Vec<Program>, emulator: &Found, c_library: &Path) -> Result<Vec<Program>> {
     let emulator = line(&emulator.program).vars(&emulator.vars()?).var("QEMU_LD_PREFIX", c_library);
     let old = emulator.clone().var("QEMU_CPU", WITHOUT_ATOMICS);
-    let again = programs.iter().filter(|program| program.package() == MACHINE_CODE).cloned();
-    let again = again.map(|program| {
-        let name = format!("{} on {WITHOUT_ATOMICS}", program.name);
-        program.called(name).under(&old)
-    });
-    let again: Vec<Program> = again.collect();
-    Ok(programs.into_iter().map(|program| program.under(&emulator)).chain(again).collect())
+    let mut all = Vec::new();
+    for program in programs {
+        let package = program.package().to_owned();
+        if package == FACADE {
+            all.push(program.under(&emulator)); // the runner knows its tests by their names
+            continue;
+        }
+        let own = program.name.trim_start_matches(package.as_str()).trim_start();
+        let name = format!("{package} {own}");
+        if package == MACHINE_CODE {
+            let again = program.clone().called(format!("{name} on {WITHOUT_ATOMICS}"));
+            all.push(again.under(&old));
+        }
+        all.push(program.called(name).under(&emulator));
+    }
+    Ok(all)
 }
 
 fn vars(workspace: &Workspace) -> Vars {
