@@ -46,6 +46,11 @@ pub fn partners(s: &Subject, policy: Policy) -> Vec<Partner> {
     partners
 }
 
+/// Returns a fresh context of every place of the machine.
+pub fn everywhere(s: &Subject, policy: Policy) -> Vec<Partner> {
+    places().iter().map(|place| (place.name().to_owned(), of_place(s, place, policy))).collect()
+}
+
 /// Returns `n` numbers, each larger than the one before by 7.
 pub fn counted(n: usize, start: u32) -> Vec<u32> {
     (0..n as u32).map(|i| start.wrapping_add(i.wrapping_mul(7))).collect()

@@ -4,6 +4,7 @@ mod adapters;
 mod cpu;
 #[cfg_attr(target_arch = "wasm32", path = "no_page.rs")]
 mod driver_calls;
+mod groups;
 mod lanes;
 pub(crate) mod losing;
 mod lost;
@@ -22,6 +23,7 @@ pub fn cases() -> Vec<Case> {
         same_results::cases(),
         host_side(scopes::cases()),
         several::cases(),
+        groups::cases(),
         driver_calls::cases(),
     ];
     parts.concat()

@@ -12,6 +12,8 @@
 //! Where runtime checks of indices and loops are proven redundant, the kernels of the verbs are compiled without them.
 //! With `FENCEPOST_CHECKED=1` they keep all checks.
 //!
+//! A [`QueueGroup`] combines, gathers and exchanges arrays of several contexts.
+//!
 //! # Example
 //! ```
 //! use fencepost::prelude::*;
@@ -42,6 +44,7 @@ mod expression;
 #[doc(hidden)] // for the tests
 pub mod for_oracles;
 mod grid;
+mod group;
 mod histogram;
 mod inner_product;
 mod inputs;
@@ -87,6 +90,7 @@ mod wide;
 pub use algorithms::Algorithms;
 pub use distribution::{Choice, Distribution, Exponential, Normal, Uniform, Whole, Words};
 pub use fencepost_core::{Candidates, Over, Parts, Prefix};
+pub use group::QueueGroup;
 pub use histogram::Bins;
 pub use inputs::Inputs;
 pub use monoid::{Associative, Combinable, Monoid};
@@ -105,7 +109,7 @@ pub use tuning::{Forced, with_forced};
 /// Re-exports the names that programs with algorithms need.
 pub mod prelude {
     pub use crate::{
-        Algorithms, Bins, Choice, Exponential, Inputs, Monoid, Normal, Operation, Outside, Philox, Reducible,
-        Scan, Side, Sort, Strides, Uniform, Whole, Words,
+        Algorithms, Bins, Choice, Exponential, Inputs, Monoid, Normal, Operation, Outside, Philox,
+        QueueGroup, Reducible, Scan, Side, Sort, Strides, Uniform, Whole, Words,
     };
 }

@@ -33,6 +33,8 @@ pub use crate::api::graph::replay::Replay;
 pub use crate::api::graph::saving::Contents;
 pub use crate::api::graph::{Graph, GraphStatistics};
 pub use crate::api::grid::{Grid, GridNumber};
+#[doc(hidden)]
+pub use crate::api::group_checks;
 pub use crate::api::queue::encode::AccessList;
 #[doc(hidden)]
 pub use crate::api::testing;

@@ -5,6 +5,7 @@ pub(crate) mod display;
 pub(crate) mod event_times;
 pub(crate) mod graph;
 pub(crate) mod grid;
+pub mod group_checks;
 #[cfg(feature = "image")]
 pub(crate) mod image_arrays;
 pub(crate) mod kernel;
