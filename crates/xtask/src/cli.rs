@@ -49,7 +49,7 @@ pub(crate) enum Command {
         All steps run, also after failures; the last line is `N passed, N failed`. The step count is skipped if it has\n\
         passed with the same inputs, and deny if cargo-deny is missing and may not be built. With --full also:\n\
         doc, targets --web, package, model, fuzz, functions, languages, versions, features, demo, page, window,\n\
-        msrv, outside, windows, arm. The last two run if their tools are there.\n\
+        msrv, outside, mpi, windows, arm. The last two run if their tools are there.\n\
         With CI set: every adapter the system can get. With --full also as with --install-tools, with the tools of windows\n\
         and arm, and `cargo package` refuses uncommitted changes.")]
     Test {
@@ -361,6 +361,16 @@ pub(crate) enum Command {
         driver compiles the translations."
     )]
     Languages,
+    /// Builds `examples/heat_mpi`, and runs it on 1, 2 and 4 ranks of MPI: the same bits each time
+    #[command(after_help = "Example:\n  cargo xtask mpi\n\n\
+        Uses the Open MPI of the system if `mpicc` and `mpirun` are in PATH; bindgen then needs a libclang too. Otherwise, apt\n\
+        downloads both, and they are unpacked below target/tools/openmpi, without root. The ranks run on the CPU device, and\n\
+        two of them on lavapipe. The first build takes some minutes. Exits with 1 if the results differ.")]
+    Mpi {
+        /// Fetch and install nothing: fail without an Open MPI
+        #[arg(long)]
+        no_install: bool,
+    },
     /// Type-checks the published crates, with all features, with the oldest Rust that the manifests promise
     #[command(
         after_help = "Example:\n  cargo xtask msrv\n\nThe version is `rust-version` in Cargo.toml; rustup installs it if it is not there."

@@ -160,6 +160,28 @@ pub(crate) fn download(package: &str, dir: &Path) -> Result<PathBuf> {
     downloaded(package, dir)
 }
 
+/// Returns the packages that apt would install for these ones: themselves and what they need, without the installed
+/// ones.
+pub(crate) fn missing(packages: &[&str]) -> Result<Vec<String>> {
+    let Some(apt) = which("apt-get") else {
+        bail!("`apt-get` not found: {} come as Debian packages, which need it", packages.join(", "));
+    };
+    refresh_lists();
+    let simulate = line(apt).args(["--simulate", "install", "--no-install-recommends"]).args(packages);
+    Ok(simulated(&simulate.var("LC_ALL", "C").read()?))
+}
+
+/// Returns the names of the packages in the output of a simulated installation.
+fn simulated(said: &str) -> Vec<String> {
+    let names = said.lines().filter_map(|line| line.strip_prefix("Inst ")?.split_whitespace().next());
+    names.map(str::to_owned).collect()
+}
+
+/// Unpacks all files of a package.
+pub(crate) fn unpack(deb: &Path, dir: &Path) -> Result<()> {
+    line("dpkg-deb").arg("-x").arg(deb).arg(dir).run_aside()
+}
+
 /// Unpacks only the files with these names, because packages are large.
 pub(crate) fn unpack_only(deb: &Path, dir: &Path, names: &[&str]) -> Result<()> {
     let script = r#"set -o pipefail; dpkg-deb --fsys-tarfile "$1" | tar -x -C "$2" --wildcards "${@:3}""#;
@@ -195,6 +217,13 @@ mod tests {
         assert!(vars[0].0 == "PATH" && vars[0].1.starts_with("/r/usr/bin"), "{vars:?}");
         assert!(vars[1].1.starts_with("/r/usr/lib/x86_64-linux-gnu:/r/lib/x86_64-linux-gnu"), "{vars:?}");
         assert!(Found { root: None, ..found }.vars().expect("there is no folder").is_empty());
+    }
+
+    #[test]
+    fn a_simulated_installation_names_its_packages() {
+        let said = "Reading package lists...\nInst libevent [1.0] (1.1 Debian:12 [amd64]) []\n\
+                    Inst openmpi-bin (4.1.4-3 Debian:12 [amd64])\nConf openmpi-bin (4.1.4-3 Debian:12 [amd64])\n";
+        assert_eq!(simulated(said), ["libevent", "openmpi-bin"]);
     }
 
     #[test]

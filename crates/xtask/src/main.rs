@@ -21,6 +21,7 @@ mod guide;
 mod languages;
 mod lint;
 mod model;
+mod mpi;
 mod msrv;
 mod mutants;
 mod outside;
@@ -126,6 +127,7 @@ fn run(command: Command) -> Result<bool> {
         Command::Languages => languages::languages(&workspace),
         Command::Guide { write } => guide::guide(&workspace, write),
         Command::Package => package::package(&workspace),
+        Command::Mpi { no_install } => mpi::mpi(&workspace, !no_install).and_then(Done::required),
         Command::Msrv { no_install } => msrv::msrv(&workspace, !no_install).and_then(Done::required),
         Command::Outside => outside::outside(&workspace, true).and_then(Done::required),
         Command::Features { no_install } => {

@@ -19,6 +19,7 @@ use crate::guide::guide;
 use crate::languages::languages;
 use crate::lint::lint;
 use crate::model::model;
+use crate::mpi::mpi;
 use crate::msrv::msrv;
 use crate::outside::outside;
 use crate::package::package;
@@ -37,7 +38,7 @@ pub(crate) struct Options {
     pub(crate) request: Request,
     pub(crate) install_tools: bool,
     /// `true` to run every case in every mode, the packages, the loom models, the oldest dependencies, each feature
-    /// alone, the demo with its own features, the page, the window, the oldest Rust, `outside`, `windows`
+    /// alone, the demo with its own features, the page, the window, the oldest Rust, `outside`, `mpi`, `windows`
     /// and `arm`.
     pub(crate) full: bool,
     pub(crate) filter: Vec<String>,
@@ -163,6 +164,7 @@ fn checks(
             windows(workspace, &windows::Options { modes: Vec::new(), may_fetch })
         }));
         steps.push(timed("arm", || arm(workspace, &arm::Options { conformance: false, may_fetch })));
+        steps.push(timed("mpi", || mpi(workspace, may_install)));
     }
     steps
 }
