@@ -56,10 +56,23 @@ pub use subject::Subject;
 #[cfg(not(target_arch = "wasm32"))]
 pub use trials::trials;
 
+/// Number of elements that no device has memory for. A browser has sizes of 32 bits.
+pub const TOO_MANY: usize = if usize::BITS > 32 { 1_usize.wrapping_shl(40) } else { 1 << 30 };
+/// Number of workgroups that is zero in 32 bits; in a browser, the largest number.
+pub const WRAPS: usize = if usize::BITS > 32 { 1_usize.wrapping_shl(32) } else { usize::MAX - 1 };
+
 /// Sleeps. In a browser the page goes on meanwhile.
 pub fn sleep(duration: std::time::Duration) {
     #[cfg(not(target_arch = "wasm32"))]
     std::thread::sleep(duration);
     #[cfg(target_arch = "wasm32")]
     page::sleep(duration);
+}
+
+/// Blocks until a future is ready. In a browser the page goes on meanwhile.
+pub fn block_on<F: std::future::IntoFuture>(future: F) -> F::Output {
+    #[cfg(not(target_arch = "wasm32"))]
+    return pollster::block_on(future);
+    #[cfg(target_arch = "wasm32")]
+    return page::block_on(future.into_future());
 }

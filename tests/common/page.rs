@@ -89,6 +89,18 @@ pub fn not_possible(_: &Subject) {
     panic!("not possible: the closure of a callback is `Send`, and results of a page are not")
 }
 
+/// Polls a future until it is ready. The page runs between two polls.
+pub fn block_on<F: Future>(future: F) -> F::Output {
+    let mut future = std::pin::pin!(future);
+    let mut cx = std::task::Context::from_waker(std::task::Waker::noop());
+    loop {
+        if let std::task::Poll::Ready(output) = future.as_mut().poll(&mut cx) {
+            return output;
+        }
+        pause();
+    }
+}
+
 /// Lets the page run for at least `duration`.
 pub fn sleep(duration: Duration) {
     let begun = web_time::Instant::now();

@@ -34,13 +34,17 @@ pub fn adapter(place: &Place) -> wgpu::Adapter {
     flags.set(watch, std::env::var("FENCEPOST_VALIDATION").is_ok_and(|value| value == "1"));
     let descriptor = wgpu::InstanceDescriptor::new_without_display_handle();
     let instance = wgpu::Instance::new(wgpu::InstanceDescriptor { flags, ..descriptor });
+    if cfg!(target_arch = "wasm32") {
+        // A browser does not list its adapters.
+        return crate::common::block_on(instance.request_adapter(&Default::default())).expect("an adapter");
+    }
     let backend = match info.backend {
         "Vulkan" => wgpu::Backends::VULKAN,
         "Metal" => wgpu::Backends::METAL,
         "DX12" => wgpu::Backends::DX12,
         _ => wgpu::Backends::GL,
     };
-    let adapters = pollster::block_on(instance.enumerate_adapters(backend));
+    let adapters = crate::common::block_on(instance.enumerate_adapters(backend));
     adapters.into_iter().find(|adapter| adapter.get_info().name == info.name).expect("the same adapter")
 }
 
@@ -55,5 +59,5 @@ fn device(
     let memory_hints = wgpu::MemoryHints::MemoryUsage; // a lost device keeps its memory
     let descriptor =
         wgpu::DeviceDescriptor { required_features, required_limits, memory_hints, ..Default::default() };
-    pollster::block_on(adapter.request_device(&descriptor)).expect("a device")
+    crate::common::block_on(adapter.request_device(&descriptor)).expect("a device")
 }

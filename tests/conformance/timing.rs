@@ -19,8 +19,7 @@ mod unmeasured;
 
 use crate::common::{Case, Subject};
 use fencepost::prelude::*;
-use fencepost::testing::CpuFaults;
-use fencepost::{CommandQueue, QueueOptions, SimulatorOptions};
+use fencepost::{CommandQueue, QueueOptions};
 
 pub fn cases() -> Vec<Case> {
     let timing = [choosing::cases(), intervals::cases(), relations::cases(), unmeasured::cases()];
@@ -52,10 +51,4 @@ impl Beside {
             queue.finish().wait().unwrap();
         }
     }
-}
-
-/// Returns a context of the CPU recorder that refuses every submission.
-fn refusing_on_the_cpu(subject: &Subject) -> Context {
-    let faults = CpuFaults { refusals: 1.0, ..CpuFaults::default() };
-    subject.on_cpu(SimulatorOptions::default().threads(false), faults, Policy::Ordered)
 }

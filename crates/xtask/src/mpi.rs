@@ -152,7 +152,6 @@ impl OpenMpi {
 /// Downloads and unpacks Open MPI, libclang and what they need and the system does not have.
 fn fetch(folder: &Path) -> Result<()> {
     eprintln!("xtask: fetching Open MPI and libclang from the packages of the system");
-    debs::update_lists()?;
     let clang = newest_libclang(&line("apt-cache").args(["depends", "libclang-dev"]).read()?)?;
     let mut packages = debs::missing(&["openmpi-bin", &clang])?;
     // A program with its own C library cannot use another one.

@@ -117,7 +117,7 @@ fn without_compilers<R>(ctx: &Context, with: impl FnOnce() -> R) -> R {
     }
     let result = with();
     gate.change(|(_, open)| *open = true);
-    pending.into_iter().for_each(|kernel| drop(pollster::block_on(kernel).unwrap()));
+    pending.into_iter().for_each(|kernel| drop(crate::common::block_on(kernel).unwrap()));
     result
 }
 

@@ -65,11 +65,11 @@ const WAITS: &[Wait] = &[
         while pending.wait_timeout(Duration::from_millis(3))?.is_none() {}
         Ok(())
     }),
-    ("a future", true, |_, held| pollster::block_on(held.queue.finish())),
+    ("a future", true, |_, held| crate::common::block_on(held.queue.finish())),
     ("an event", false, |_, held| held.queue.marker().wait()),
-    ("an event's future", true, |_, held| pollster::block_on(held.queue.marker().done())),
+    ("an event's future", true, |_, held| crate::common::block_on(held.queue.marker().done())),
     ("a submission", false, |_, held| held.queue.marker().submitted().wait()),
-    ("a submission's future", true, |_, held| pollster::block_on(held.queue.marker().submitted())),
+    ("a submission's future", true, |_, held| crate::common::block_on(held.queue.marker().submitted())),
     ("polling", false, |_, held| {
         while !held.queue.marker().is_complete()? {
             thread::yield_now();
@@ -84,13 +84,13 @@ const WAITS: &[Wait] = &[
         Ok(())
     }),
     ("a read", false, |_, held| held.queue.read(&held.x).wait().map(drop)),
-    ("a read's future", true, |_, held| pollster::block_on(held.queue.read(&held.x)).map(drop)),
+    ("a read's future", true, |_, held| crate::common::block_on(held.queue.read(&held.x)).map(drop)),
     ("a read into a slice", false, |_, held| held.queue.read_into(&held.x, &mut [0; N])),
     ("a read map", false, |_, held| held.x.map_read().wait().map(drop)),
-    ("a read map's future", true, |_, held| pollster::block_on(held.x.map_read()).map(drop)),
+    ("a read map's future", true, |_, held| crate::common::block_on(held.x.map_read()).map(drop)),
     ("a write map", false, |_, held| held.y.map_write().wait().map(drop)),
     ("a user event", false, |_, held| held.gate.event().wait()),
-    ("a user event's future", true, |_, held| pollster::block_on(held.gate.event().done())),
+    ("a user event's future", true, |_, held| crate::common::block_on(held.gate.event().done())),
     ("polling a user event", false, |_, held| {
         while !held.gate.event().is_complete()? {
             crate::common::sleep(Duration::from_millis(1));
@@ -166,9 +166,9 @@ type Future = fn(&Held) -> Result<(), Error>;
 /// contexts become idle while the later contexts are opened.
 fn future_alone(s: &Subject) {
     let futures: [Future; 3] = [
-        |held| pollster::block_on(held.queue.finish()),
-        |held| pollster::block_on(held.gate.event().done()),
-        |held| pollster::block_on(held.queue.read(&held.x)).map(drop),
+        |held| crate::common::block_on(held.queue.finish()),
+        |held| crate::common::block_on(held.gate.event().done()),
+        |held| crate::common::block_on(held.queue.read(&held.x)).map(drop),
     ];
     let wait_on = |(doomed, wait): (Doomed, Future)| {
         let held = Held::new(&doomed.ctx);

@@ -157,7 +157,7 @@ fn starts_for_executors(s: &Subject) {
         let [from, to] = from_to(source, waiter);
         let mut x = from.full([N], 1_u32).unwrap();
         to.wait_for(&from.marker()).unwrap();
-        pollster::block_on(to.finish()).unwrap();
+        crate::common::block_on(to.finish()).unwrap();
         from.fill(&mut x, 2).unwrap();
         let filled = from.marker();
         to.wait_for(&filled).unwrap();
@@ -170,7 +170,7 @@ fn starts_for_executors(s: &Subject) {
         assert!(done.wait_timeout(std::time::Duration::from_millis(1)).unwrap().is_none(), "{names}");
         assert!(dump::holds(waiter, &to), "{names}");
         gate.signal();
-        pollster::block_on(done).unwrap();
+        crate::common::block_on(done).unwrap();
     });
 }
 
@@ -218,7 +218,7 @@ fn signalled_in_callback(s: &Subject) {
         let x = to.full([N], 1_u32).unwrap();
         from.callback(move || gate.signal()).unwrap();
         let read = to.read(&x);
-        let found = if awaited { pollster::block_on(read) } else { read.wait() };
+        let found = if awaited { crate::common::block_on(read) } else { read.wait() };
         assert_eq!(found.unwrap(), [1; N]);
     }
 }
@@ -420,7 +420,7 @@ fn threadless(s: &Subject) {
         if rng.bool() {
             queues[last].finish().wait().unwrap();
         } else {
-            pollster::block_on(queues[last].finish()).unwrap();
+            crate::common::block_on(queues[last].finish()).unwrap();
         }
         assert!(
             dump::has_noticed_the_end(&contexts[last], "q"),

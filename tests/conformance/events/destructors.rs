@@ -21,14 +21,14 @@ type Waits = fn(&Context, &DeviceArray<u32>);
 
 const WAYS: [Waits; 6] = [
     |ctx, _| ctx.queue("blocks").finish().wait().unwrap(),
-    |ctx, _| pollster::block_on(ctx.queue("awaits").finish()).unwrap(),
-    |ctx, x| assert_eq!(pollster::block_on(ctx.queue("reads").read(x)).unwrap(), [7; N]),
-    |_, x| assert_eq!(pollster::block_on(x.map_read()).unwrap()[..], [7; N]),
-    |ctx, _| assert!(pollster::block_on(ctx.synchronize()).is_err(), "a queue has failed"),
+    |ctx, _| crate::common::block_on(ctx.queue("awaits").finish()).unwrap(),
+    |ctx, x| assert_eq!(crate::common::block_on(ctx.queue("reads").read(x)).unwrap(), [7; N]),
+    |_, x| assert_eq!(crate::common::block_on(x.map_read()).unwrap()[..], [7; N]),
+    |ctx, _| assert!(crate::common::block_on(ctx.synchronize()).is_err(), "a queue has failed"),
     |ctx, _| {
         let queue = ctx.queue("calls");
         queue.callback(|| ()).unwrap();
-        pollster::block_on(queue.finish()).unwrap();
+        crate::common::block_on(queue.finish()).unwrap();
     },
 ];
 

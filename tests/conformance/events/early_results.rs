@@ -62,7 +62,7 @@ const WAYS: [(&str, Way); 10] = [
     }),
     ("a marker that is awaited", |at| {
         let marker = at.queue.marker();
-        Box::new(move || pollster::block_on(marker.done()).unwrap())
+        Box::new(move || crate::common::block_on(marker.done()).unwrap())
     }),
     ("a recorded event", |at| {
         let event = at.ctx.event();
@@ -109,7 +109,7 @@ const ASKED_LATE: [(&str, Way); 6] = [
     }),
     ("a marker that is awaited", |at| {
         let marker = at.queue.marker();
-        Box::new(move || pollster::block_on(marker.done()).unwrap())
+        Box::new(move || crate::common::block_on(marker.done()).unwrap())
     }),
     ("a callback", callback),
     ("an event of another context", |at| {
@@ -142,7 +142,7 @@ const MAPS: [(&str, Way); 2] = [("a read map", map), ("a write map", write_map)]
 
 fn write_map<'a>(at: &Short<'a>) -> Look<'a> {
     let map = at.x.map_write();
-    Box::new(move || assert_eq!(pollster::block_on(map).unwrap()[..], [VALUE; N]))
+    Box::new(move || assert_eq!(crate::common::block_on(map).unwrap()[..], [VALUE; N]))
 }
 
 fn marker<'a>(at: &Short<'a>) -> Look<'a> {

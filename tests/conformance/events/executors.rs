@@ -36,7 +36,7 @@ fn awaited(subject: &Subject) {
     let marker = queue.marker();
     let read = queue.read(&x);
     let signaller = thread::spawn(move || gate.signal());
-    pollster::block_on(async {
+    crate::common::block_on(async {
         marker.clone().await.unwrap();
         assert!(marker.is_complete().unwrap());
         assert_eq!(read.await.unwrap(), [1; N]);
@@ -103,7 +103,7 @@ fn moved(subject: &Subject) {
     let mut read = queue.read(&x);
     let first = Pin::new(&mut read).poll(&mut Task::from_waker(Waker::noop()));
     assert!(first.is_pending());
-    let other = thread::spawn(move || pollster::block_on(read));
+    let other = thread::spawn(move || crate::common::block_on(read));
     gate.signal();
     assert_eq!(other.join().unwrap().unwrap(), [4; N]);
 }
@@ -164,11 +164,11 @@ const BLOCKING: [Waits; 5] = [
 ];
 
 const AWAITING: [Waits; 5] = [
-    |_, queue, _| pollster::block_on(queue.finish()).unwrap(),
-    |_, queue, _| pollster::block_on(queue.marker().done()).unwrap(),
-    |_, queue, x| assert_eq!(pollster::block_on(queue.read(x)).unwrap(), [7; N]),
-    |_, _, x| assert_eq!(pollster::block_on(x.map_read()).unwrap()[..], [7; N]),
-    |ctx, _, _| pollster::block_on(ctx.synchronize()).unwrap(),
+    |_, queue, _| crate::common::block_on(queue.finish()).unwrap(),
+    |_, queue, _| crate::common::block_on(queue.marker().done()).unwrap(),
+    |_, queue, x| assert_eq!(crate::common::block_on(queue.read(x)).unwrap(), [7; N]),
+    |_, _, x| assert_eq!(crate::common::block_on(x.map_read()).unwrap()[..], [7; N]),
+    |ctx, _, _| crate::common::block_on(ctx.synchronize()).unwrap(),
 ];
 
 fn waits_in_wakers(s: &Subject, ways: &'static [Waits]) {
@@ -198,7 +198,7 @@ fn across(s: &Subject) {
             far.wait_for(&near).unwrap();
             near.fill(&mut x, 8).unwrap();
             let end = far.finish();
-            if round % 2 == 0 { end.wait().unwrap() } else { pollster::block_on(end).unwrap() }
+            if round % 2 == 0 { end.wait().unwrap() } else { crate::common::block_on(end).unwrap() }
         });
     }
 }

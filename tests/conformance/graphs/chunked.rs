@@ -259,7 +259,7 @@ fn without_threads(subject: &Subject) {
     let run = start();
     while !run.event().is_complete().unwrap() {}
     let run = start();
-    pollster::block_on(run.event().done()).unwrap();
+    crate::common::block_on(run.event().done()).unwrap();
     start();
     s.queue.finish().wait().unwrap();
     start();

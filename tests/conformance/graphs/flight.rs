@@ -195,7 +195,7 @@ fn awaited(subject: &Subject) {
         c.fill(&mut y.clone(), 4)?;
         c.read_as("y", &y)
     });
-    pollster::block_on(async {
+    crate::common::block_on(async {
         let run = queue.replay(&graph).unwrap();
         run.event().clone().await.unwrap();
         assert_eq!(run.read(&shown).unwrap().await.unwrap(), [4; N]);

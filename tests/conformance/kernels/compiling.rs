@@ -35,7 +35,7 @@ fn later(s: &Subject) {
     let first = ctx.kernel_later::<Mix>(&[]);
     assert_eq!(launched(&ctx, &first.wait().unwrap()), expected);
     assert_eq!(launched(&ctx, &ctx.kernel::<Mix>().unwrap()), expected);
-    assert_eq!(launched(&ctx, &pollster::block_on(ctx.kernel_later::<Mix>(&[])).unwrap()), expected);
+    assert_eq!(launched(&ctx, &crate::common::block_on(ctx.kernel_later::<Mix>(&[])).unwrap()), expected);
     let wide = ctx.kernel_later::<Mix>(&[("WORKGROUP", 32.0)]).wait().unwrap();
     assert_eq!((wide.workgroup(), launched(&ctx, &wide)), ([32, 1, 1], expected.to_vec()));
 }
@@ -49,7 +49,7 @@ fn many(s: &Subject) {
         for (at, kernel) in kernels.into_iter().enumerate() {
             let ctx = &ctx;
             scope.spawn(move || {
-                let kernel = pollster::block_on(kernel).unwrap();
+                let kernel = crate::common::block_on(kernel).unwrap();
                 assert_eq!(kernel.workgroup()[0], sizes[at % sizes.len()] as u32);
                 ctx.queue("own").scope(|| assert_eq!(launched(ctx, &kernel), [mixed(0, 5, 3, 7); N]));
             });

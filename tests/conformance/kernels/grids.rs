@@ -2,7 +2,7 @@
 
 use super::shaders::{NOTHING, TALLY, Text, set_word, word, words};
 use crate::common::kernels::{Iota, Mix, mixed};
-use crate::common::{Case, Subject, case};
+use crate::common::{Case, Subject, WRAPS, case};
 use fencepost::{CommandQueue, Context, DynKernel, ErrorDetail, Grid, args};
 
 pub fn cases() -> Vec<Case> {
@@ -91,8 +91,7 @@ fn over_the_limit(s: &Subject) {
         },
         Ok(()) => panic!("no device has so many groups"),
     };
-    for grid in [[most + 1, 1, 1], [1, most + 1, 1], [1, 1, most + 1], [1 << 32, 1, 1], [(1 << 32) + 1, 1, 1]]
-    {
+    for grid in [[most + 1, 1, 1], [1, most + 1, 1], [1, 1, most + 1], [WRAPS, 1, 1], [WRAPS + 1, 1, 1]] {
         for grid in [Grid::groups(grid), Grid::threads(grid)] {
             let error = bench.queue.launch_dyn(&bench.kernel, grid, args![&mut tally]).unwrap_err();
             assert!(matches!(error.detail(), ErrorDetail::GridTooLarge { .. }), "{grid:?}: {error}");

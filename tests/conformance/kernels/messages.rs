@@ -626,7 +626,7 @@ fn wait_for_waiters_in_print(ctx: &Context) {
         let waiters = [
             crate::common::thread::spawn(move || end.wait()),
             crate::common::thread::spawn(move || blocks.finish().wait()),
-            crate::common::thread::spawn(move || pollster::block_on(awaits.finish())),
+            crate::common::thread::spawn(move || crate::common::block_on(awaits.finish())),
         ];
         copy.lock().unwrap().extend(waiters.into_iter().filter_map(|waiter| waiter.join().unwrap().err()));
     };

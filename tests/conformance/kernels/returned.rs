@@ -74,7 +74,7 @@ fn values(s: &Subject) {
         let x = ctx.array(&(0..n).collect::<Vec<_>>()).unwrap();
         let total: u32 = queue.call(&kernel, Grid::threads([n]), AddUp { x: &x }).unwrap().wait().unwrap();
         assert_eq!(total, n * (n - 1) / 2, "{n} elements");
-        assert_eq!(pollster::block_on(sum(&queue, &kernel, &x)).unwrap(), total);
+        assert_eq!(crate::common::block_on(sum(&queue, &kernel, &x)).unwrap(), total);
     }
 }
 

@@ -116,9 +116,9 @@ fn after_batches(s: &Subject) {
             // While the urgent queue is busy, the flushed work of the other queues waits to be submitted.
             ctx.flush().unwrap();
             let new = ctx.full([64], round).unwrap();
-            assert_eq!(*pollster::block_on(new.map_read()).unwrap(), [round; 64]);
-            assert_eq!(*pollster::block_on(old.map_read()).unwrap(), [1; 64]);
-            assert_eq!(*pollster::block_on(arrays[0].map_write()).unwrap(), [round; 64]);
+            assert_eq!(*crate::common::block_on(new.map_read()).unwrap(), [round; 64]);
+            assert_eq!(*crate::common::block_on(old.map_read()).unwrap(), [1; 64]);
+            assert_eq!(*crate::common::block_on(arrays[0].map_write()).unwrap(), [round; 64]);
         }
     }
 }
@@ -261,7 +261,7 @@ type HostCall = fn(&Context, &DeviceArray<u32>) -> Result<Vec<u32>, Error>;
 const HOST_CALLS: [(&str, HostCall); 5] = [
     ("map_read", |_, x| x.map_read().wait().map(|map| map.to_vec())),
     ("map_write", |_, x| x.map_write().wait().map(|map| map.to_vec())),
-    ("an awaited map", |_, x| pollster::block_on(x.map_read()).map(|map| map.to_vec())),
+    ("an awaited map", |_, x| crate::common::block_on(x.map_read()).map(|map| map.to_vec())),
     ("to_vec", |ctx, x| ctx.to_vec(x)),
     ("display", |ctx, x| ctx.display(x).map(|text| text.to_string().matches('1').map(|_| 1).collect())),
 ];
@@ -496,7 +496,7 @@ fn cancelled_after_creation(s: &Subject) {
 fn futures(s: &Subject) {
     let (ctx, queue) = s.with_queue("q");
     let mut x = ctx.zeros([64]).unwrap();
-    pollster::block_on(async {
+    crate::common::block_on(async {
         for value in 1..10_u32 {
             queue.fill(&mut x, value).unwrap();
             assert_eq!(*x.map_read().await.unwrap(), [value; 64]);

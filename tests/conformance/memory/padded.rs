@@ -1,6 +1,6 @@
 //! M05: arrays whose memory is larger than their shape.
 
-use crate::common::{Calls, Case, Subject, assert_error, case};
+use crate::common::{Calls, Case, Subject, TOO_MANY, assert_error, case};
 use crate::kernels::shaders::LOOKS;
 use fencepost::{
     CommandQueue, Context, DeviceArray, Download, ErrorDetail, Grid, HostArray, Shape, Upload, args, region,
@@ -267,7 +267,7 @@ fn refused(s: &Subject) {
     assert!(matches!(up.slice(0..18).unwrap_err().detail(), ErrorDetail::Range { len: 17, .. }));
     let mut short = vec![0; LEN - 1];
     assert!(matches!(queue.read_into(&x, &mut short).unwrap_err().detail(), ErrorDetail::Shape { .. }));
-    assert_error!(ctx.zeros::<u32, 1>(Shape::padded([1], [1 << 40])), ErrorDetail::TooLarge { .. });
+    assert_error!(ctx.zeros::<u32, 1>(Shape::padded([1], [TOO_MANY])), ErrorDetail::TooLarge { .. });
 }
 
 fn halves(s: &Subject) {

@@ -4,7 +4,6 @@
 use crate::common::page::not_possible as callbacks;
 use crate::common::{Calls, Case, Subject, assert_error, case};
 use fencepost::{Context, Download, ErrorDetail, HostArray, Upload, region};
-use std::sync::mpsc::channel;
 
 pub fn cases() -> Vec<Case> {
     vec![
@@ -130,7 +129,7 @@ fn dropped(s: &Subject) {
 fn callbacks(s: &Subject) {
     const LEN: usize = 100;
     let ctx = s.ctx();
-    let (queue, (sender, receiver)) = (ctx.queue("main"), channel());
+    let (queue, (sender, receiver)) = (ctx.queue("main"), std::sync::mpsc::channel());
     let mut x = ctx.zeros([LEN]).unwrap();
     for turn in 0..100_u32 {
         let mut host = download(&ctx, LEN);

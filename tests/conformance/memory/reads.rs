@@ -55,7 +55,7 @@ fn storage(s: &Subject) {
         let downloaded = queue.marker();
         queue.read_into(&x, &mut slice).unwrap();
         queue.fill(&mut x, 77).unwrap();
-        pollster::block_on(downloaded.done()).unwrap();
+        crate::common::block_on(downloaded.done()).unwrap();
         assert_eq!(pinned.try_host().unwrap().to_vec(), [value; 500], "the download is complete");
         assert_eq!(slice, [value; 500]);
     }
@@ -63,7 +63,7 @@ fn storage(s: &Subject) {
     let mut storage = Vec::with_capacity(4096);
     for _ in 0..3 {
         let place: *const u32 = storage.as_ptr();
-        storage = pollster::block_on(queue.read_into(&x, storage)).unwrap();
+        storage = crate::common::block_on(queue.read_into(&x, storage)).unwrap();
         assert_eq!(storage, counted(500));
         assert_eq!(storage.as_ptr(), place, "the storage is used again");
     }

@@ -78,7 +78,7 @@ fn in_order(s: &Subject) {
         found.push((queue.get(&x, [7]), queue.get(&x, [8])));
     }
     for (turn, (changed, beside)) in (0..).zip(found) {
-        assert_eq!((changed.wait().unwrap(), pollster::block_on(beside).unwrap()), (1000 + turn, turn));
+        assert_eq!((changed.wait().unwrap(), crate::common::block_on(beside).unwrap()), (1000 + turn, turn));
     }
 }
 

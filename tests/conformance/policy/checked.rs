@@ -121,7 +121,7 @@ fn what_orders(s: &Subject) {
         ("finish", |one, _| one.finish().wait().unwrap()),
         ("a marker's wait", |one, _| one.marker().wait().unwrap()),
         ("is_complete", |one, _| while !one.marker().is_complete().unwrap() {}),
-        ("a future", |one, _| pollster::block_on(one.marker().done()).unwrap()),
+        ("a future", |one, _| crate::common::block_on(one.marker().done()).unwrap()),
         (
             "a timed wait",
             |one, _| while one.finish().wait_timeout(std::time::Duration::MAX).unwrap().is_none() {},

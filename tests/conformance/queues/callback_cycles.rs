@@ -42,7 +42,7 @@ impl Way {
     fn finish(self, queue: &CommandQueue) -> Result<()> {
         match self {
             Way::Blocks => queue.finish().wait(),
-            Way::Awaits => pollster::block_on(queue.finish()),
+            Way::Awaits => crate::common::block_on(queue.finish()),
         }
     }
 }
@@ -159,7 +159,7 @@ fn after_later(s: &Subject) {
             let _ = polled.send(());
             poll
         });
-        tell.send(pollster::block_on(pin!(polling))).unwrap();
+        tell.send(crate::common::block_on(pin!(polling))).unwrap();
     };
     called.callback(wait).unwrap();
     called.flush().unwrap();
@@ -291,7 +291,7 @@ fn user_event(s: &Subject) {
             let done = event.done();
             tell.send(match way {
                 Way::Blocks => done.wait(),
-                Way::Awaits => pollster::block_on(done),
+                Way::Awaits => crate::common::block_on(done),
             })
             .unwrap();
         };

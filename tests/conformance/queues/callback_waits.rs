@@ -51,7 +51,7 @@ impl Way {
             Way::HasALimit => {
                 pending.wait_timeout(LONG).map(|there| assert!(there.is_some(), "the wait ends in time"))
             }
-            Way::Awaits => pollster::block_on(pending).map(drop),
+            Way::Awaits => crate::common::block_on(pending).map(drop),
         }
     }
 }
@@ -274,10 +274,10 @@ fn nested(ctx: &Context) {
         calls
             .callback(move || {
                 gate.signal();
-                pollster::block_on(inside.done()).unwrap();
+                crate::common::block_on(inside.done()).unwrap();
             })
             .unwrap();
-        pollster::block_on(end.done()).unwrap();
-        assert_eq!(pollster::block_on(work.read(&x)).unwrap(), [7; N]);
+        crate::common::block_on(end.done()).unwrap();
+        assert_eq!(crate::common::block_on(work.read(&x)).unwrap(), [7; N]);
     }
 }

@@ -3,7 +3,7 @@
 use crate::common::busy::{Setup, Verb, each_returns};
 use crate::common::kernels::{Iota, Mix, mix, mixed};
 use crate::common::program::{Program, beside};
-use crate::common::{Case, Subject, assert_error, case, dump, hold, queues, raw, wgpu_only};
+use crate::common::{Case, Subject, TOO_MANY, assert_error, case, dump, hold, queues, raw, wgpu_only};
 use fencepost::prelude::*;
 use std::time::Duration;
 use wgpu::{BufferSlice, BufferUsages as Usages, CommandEncoder};
@@ -173,7 +173,7 @@ fn usages(subject: &Subject) {
         let has = queue.encode(|_, access| Ok(access.read(&x)?.buffer().usage())).unwrap();
         assert!(has.contains(asked | Usages::STORAGE | Usages::COPY_SRC | Usages::COPY_DST), "{has:?}");
         assert_error!(ctx.shared_array::<u32, 1>([4], Usages::MAP_READ), ErrorDetail::Device { .. });
-        assert_error!(ctx.shared_array::<u32, 1>([1 << 40], Usages::empty()), ErrorDetail::TooLarge { .. });
+        assert_error!(ctx.shared_array::<u32, 1>([TOO_MANY], Usages::empty()), ErrorDetail::TooLarge { .. });
     }
 }
 

@@ -37,7 +37,7 @@ const WAYS: [Way; 4] = [
     ("a wait", |submitted| submitted.wait().unwrap()),
     ("a wait with a limit", |mut submitted| assert!(submitted.wait_timeout(LONG).unwrap().is_some())),
     ("polls", |mut submitted| while submitted.wait_timeout(Duration::ZERO).unwrap().is_none() {}),
-    ("an await", |submitted| pollster::block_on(submitted).unwrap()),
+    ("an await", |submitted| crate::common::block_on(submitted).unwrap()),
 ];
 
 fn given_to_the_driver(subject: &Subject) {
@@ -153,7 +153,7 @@ fn held_back(subject: &Subject) {
         assert!(dump::is_held(&ctx, "held"), "the held work was started");
     }
     let awaited = queue.marker().submitted();
-    let task = thread::spawn(move || pollster::block_on(awaited));
+    let task = thread::spawn(move || crate::common::block_on(awaited));
     gate.signal();
     submitted.wait().unwrap();
     task.join().unwrap().unwrap();
@@ -179,7 +179,7 @@ fn refused(subject: &Subject) {
     let after = queue.marker();
     drop(gate);
     assert_error!(after.submitted().wait(), ErrorDetail::Abandoned { event } if event == "gate");
-    assert_error!(pollster::block_on(queue.marker().submitted()), ErrorDetail::Abandoned { .. });
+    assert_error!(crate::common::block_on(queue.marker().submitted()), ErrorDetail::Abandoned { .. });
     queue.take_error().expect("the queue has failed");
     let captured = queue.capture(|c| c.marker().submitted().wait());
     assert_error!(captured, ErrorDetail::Captured { call: "Event::submitted", .. });

@@ -62,7 +62,7 @@ fn all_queues(subject: &Subject) {
     all.wait().unwrap();
     assert!(queues.iter().all(|queue| queue.marker().is_complete().unwrap()));
     queues.iter().zip(&mut arrays).for_each(|(queue, x)| queue.fill(x, 8).unwrap());
-    pollster::block_on(ctx.synchronize()).unwrap();
+    crate::common::block_on(ctx.synchronize()).unwrap();
     assert!(queues.iter().all(|queue| queue.marker().is_complete().unwrap()));
 }
 
@@ -183,7 +183,7 @@ fn would_deadlock(subject: &Subject) {
     queue
         .callback(move || {
             sender.send(own.synchronize().wait()).unwrap();
-            sender.send(pollster::block_on(own.synchronize())).unwrap();
+            sender.send(crate::common::block_on(own.synchronize())).unwrap();
             gate.signal();
         })
         .unwrap();
@@ -213,7 +213,7 @@ fn every_context(subject: &Subject) {
     }
     all.wait().unwrap();
     assert!(gates.iter().all(|(queue, _)| queue.marker().is_complete().unwrap()));
-    pollster::block_on(synchronize_all()).unwrap();
+    crate::common::block_on(synchronize_all()).unwrap();
 }
 
 fn weak(subject: &Subject) {

@@ -74,7 +74,7 @@ fn many_waiters(subject: &Subject) {
                 match i % 3 {
                     0 => event.wait().unwrap(),
                     1 => queue.finish().wait().unwrap(),
-                    _ => pollster::block_on(event.into_future()).unwrap(),
+                    _ => crate::common::block_on(event.into_future()).unwrap(),
                 }
                 assert_eq!(queue.read(x).wait().unwrap(), [3; N]);
             });

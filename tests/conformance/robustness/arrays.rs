@@ -1,7 +1,7 @@
 //! R01: mistakes with arrays and transfers.
 
 use super::table::{Bench, Mistake, check, mistakes};
-use crate::common::{Case, Subject, case};
+use crate::common::{Case, Subject, TOO_MANY, case};
 use fencepost::{Download, HostArray, Policy, Result, Shape, Upload, region};
 
 pub fn cases() -> Vec<Case> {
@@ -66,11 +66,11 @@ const SHAPES: &[Mistake] = mistakes![
 ];
 
 const MEMORY: &[Mistake] = mistakes![
-    "array of too many bytes": |b| b.ctx.zeros::<f32, 1>([1 << 40]) => TooLarge { .. },
+    "array of too many bytes": |b| b.ctx.zeros::<f32, 1>([TOO_MANY]) => TooLarge { .. },
     "array whose bytes cannot be counted":
         |b| b.queue.empty::<f32, 1>([usize::MAX / 2]) => Uncountable { .. },
     "shape whose elements cannot be counted": |b| b.ctx.full([usize::MAX; 3], 1_u32) => Uncountable { .. },
-    "pinned array of too many bytes": |b| b.ctx.pinned::<f32, Upload, 1>([1 << 40]) => TooLarge { .. },
+    "pinned array of too many bytes": |b| b.ctx.pinned::<f32, Upload, 1>([TOO_MANY]) => TooLarge { .. },
     "pinned array whose bytes cannot be counted":
         |b| b.ctx.pinned::<f32, Download, 2>([usize::MAX, 2]) => Uncountable { .. },
     "copy to half a word": |b| {
@@ -119,7 +119,7 @@ const MAPS: &[Mistake] = mistakes![
     "read while mapped": |b| while_mapped(b, || b.queue.read(&b.x).wait()) => Mapped { .. },
     "map to read while mapped": |b| while_mapped(b, || b.x.map_read().wait()) => Mapped { .. },
     "map to write while mapped": |b| while_mapped(b, || b.x.map_write().wait()) => Mapped { .. },
-    "future map while mapped": |b| while_mapped(b, || pollster::block_on(b.x.map_read())) => Mapped { .. },
+    "future map while mapped": |b| while_mapped(b, || crate::common::block_on(b.x.map_read())) => Mapped { .. },
     "map of a part while mapped": |b| while_mapped(b, || b.x.slice(8..9)?.map_read().wait()) => Mapped { .. },
 ];
 

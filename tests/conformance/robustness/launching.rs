@@ -1,7 +1,7 @@
 //! R01: mistakes with launches.
 
 use super::table::{Bench, Mistake, check, mistakes};
-use crate::common::{Case, Subject, case};
+use crate::common::{Case, Subject, WRAPS, case};
 use crate::kernels::shaders::NOTHING;
 use fencepost::{DeviceArray, ErrorDetail, Grid, Policy, Result, args};
 use std::sync::Arc;
@@ -55,7 +55,7 @@ const LAUNCHES: &[Mistake] = mistakes![
         |b| b.queue.launch_dyn(&b.saxpy, Grid::threads([1]), args![1.0_f32, 2.0_f32, &mut b.y.clone()])
         => Kernel(_),
     "too many groups": |b| over(b, Grid::groups([1 << 20])) => GridTooLarge { .. },
-    "groups that wrap": |b| over(b, Grid::groups([(1_usize << 32) + 1])) => GridTooLarge { .. },
+    "groups that wrap": |b| over(b, Grid::groups([WRAPS + 1])) => GridTooLarge { .. },
     "too many threads": |b| over(b, Grid::threads([usize::MAX, 1, 1])) => GridTooLarge { .. },
     "too many in the third dimension": |b| over(b, Grid::threads([1, 1, 1 << 20])) => GridTooLarge { .. },
     "a grid past its array": |b| over(b, Grid::indirect(&b.whole, 62)) => Range { .. },

@@ -121,7 +121,7 @@ fn without_threads(subject: &Subject) {
     for value in 0..50_u32 {
         queue.fill(&mut x, value).unwrap();
     }
-    assert_eq!(pollster::block_on(queue.read(&x)).unwrap(), [49; 4]);
+    assert_eq!(crate::common::block_on(queue.read(&x)).unwrap(), [49; 4]);
     let event = gate.event();
     queue.callback(move || gate.signal()).unwrap();
     event.wait().unwrap();

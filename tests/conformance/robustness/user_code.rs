@@ -142,7 +142,7 @@ fn logger_waits(s: &Subject) {
     queue.callback(move || sender.send(()).unwrap()).unwrap();
     queue.fill(&mut x, 4).unwrap();
     called.recv().unwrap();
-    assert_eq!(pollster::block_on(queue.read(&x)).unwrap(), [4; 4]);
+    assert_eq!(crate::common::block_on(queue.read(&x)).unwrap(), [4; 4]);
     fail(&ctx.queue("fails too"));
     drop((x, queue, failing, ctx));
     drop(release);

@@ -135,7 +135,7 @@ fn late(subject: &Subject) {
     beside.work();
     assert_eq!(asked.wait_timeout(Duration::from_millis(1)).unwrap(), None);
     let signaller = thread::spawn(move || gate.signal());
-    let awaited = pollster::block_on(end.seconds_since(&start)).unwrap();
+    let awaited = crate::common::block_on(end.seconds_since(&start)).unwrap();
     assert_eq!(asked.wait().unwrap(), awaited);
     assert!(awaited > 0.0);
     signaller.join().unwrap();

@@ -1,7 +1,7 @@
 //! T04, T05: each row has a time, or a reason for the missing time, on every device.
 
-use super::refused::{no_memory, refusing_context};
-use super::{refusing_on_the_cpu, timed};
+use super::refused::{no_memory, refusing_context, refusing_on_the_cpu};
+use super::timed;
 use crate::common::full::full;
 use crate::common::kernels::{Iota, Spin};
 use crate::common::refusing::Rule;

@@ -244,7 +244,7 @@ fn late(subject: &Subject) {
     beside.work();
     assert!(finished.wait_timeout(Duration::from_millis(1)).unwrap().is_none());
     gate.signal();
-    let profile = pollster::block_on(finished).unwrap();
+    let profile = crate::common::block_on(finished).unwrap();
     assert!(profile.rows.len() == 2 && profile.rows[1].time.is_ok());
 }
 

@@ -1,7 +1,7 @@
 //! T03: a time that was not measured is an error, never a number.
 
-use super::refused::{no_memory, refusing_context};
-use super::{refusing_on_the_cpu, timed};
+use super::refused::{no_memory, refusing_context, refusing_on_the_cpu};
+use super::timed;
 use crate::common::refusing::Rule;
 use crate::common::{Case, NO_DEVICE, Subject, assert_error, case, raw};
 use fencepost::{AdoptOptions, ErrorDetail, Event, QueueOptions, RecorderChoice};

@@ -78,6 +78,7 @@ pub(crate) mod state;
 pub(crate) mod test_engine;
 pub(crate) mod threads;
 pub(crate) mod times;
+#[cfg(target_arch = "wasm32")]
 pub(crate) mod turn;
 pub(crate) mod wait;
 pub(crate) mod wakers;

@@ -79,10 +79,9 @@ impl<O: Observer> Executor<'_, O> {
     /// Executes instructions of one function. Returns the number of the instruction after the one that leaves the
     /// function, or after an [`Op::Poll`] at which no step is left.
     fn run_function(&mut self, here: &Here<'_>, mut next: usize, stack: &mut [u64]) -> Result<usize, Fault> {
-        let ops = &here.code.ops[..];
         let base = here.base;
         loop {
-            let op = &ops[next];
+            let op = &here.code.ops[next];
             next += 1;
             match *op {
                 Op::Move { to, from } => stack[at(base, to)] = stack[at(base, from)],

@@ -18,7 +18,8 @@ use anyhow::{Context, Result, bail};
 pub(crate) use self::modes::{MODES, Mode, modes_named};
 pub(crate) use self::pool::{Ran, peak, too_much};
 pub(crate) use self::programs::{
-    DeviceTests, Program, TestBuild, build_for_devices, built, executable, listed, messages, messages_of, tests,
+    DeviceTests, Program, TestBuild, build_for_devices, built, executable, listed, messages, messages_of,
+    tests,
 };
 pub(crate) use self::shards::{MEMORY, Shard, results};
 use crate::environment::Vars;
