@@ -7,6 +7,9 @@ pub mod adapters {}
 #[doc = include_str!("../guide/async.md")]
 pub mod r#async {}
 
+#[doc = include_str!("../guide/beyond_one_machine.md")]
+pub mod beyond_one_machine {}
+
 #[doc = include_str!("../guide/browser.md")]
 pub mod browser {}
 

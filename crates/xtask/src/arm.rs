@@ -97,7 +97,7 @@ fn build(foreign: &Foreign, conformance: bool) -> Result<Vec<Program>> {
     Ok(programs)
 }
 
-/// Returns the programs as the emulator runs them, named after their packages. Those of machine code run twice.
+/// Returns the programs as the emulator runs them, named after their packages. Programs of machine code run twice.
 fn emulated(programs: Vec<Program>, emulator: &Found, c_library: &Path) -> Result<Vec<Program>> {
     let emulator = line(&emulator.program).vars(&emulator.vars()?).var("QEMU_LD_PREFIX", c_library);
     let old = emulator.clone().var("QEMU_CPU", WITHOUT_ATOMICS);

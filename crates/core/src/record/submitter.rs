@@ -14,9 +14,9 @@ use crate::memory::block::Block;
 use crate::record::lanes::LaneFence;
 use crate::record::submitter;
 use crate::record::transfers::DownloadBuffer;
-#[cfg(target_arch = "wasm32")]
-use crate::scheduler::complete::firsts;
 use crate::work::kernel_launch::Launch;
+#[cfg(target_arch = "wasm32")]
+use crate::work::step::firsts;
 use crate::work::step::{Step, Work};
 use fencepost_sync::TimelineValue;
 use fencepost_sync::backend::Arrival;

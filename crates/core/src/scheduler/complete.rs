@@ -12,7 +12,7 @@ use crate::scheduler::callbacks::wake_all;
 use crate::scheduler::engine::Engine;
 use crate::scheduler::queues::Priority;
 use crate::scheduler::state::State;
-use crate::work::step::{Step, Work};
+use crate::work::step::{Step, Work, firsts};
 use fencepost_kernels::report;
 use fencepost_sync::prim::MutexGuard;
 use fencepost_sync::{Clock, Point, Seq, Slot, Stamp, TimelineValue};
@@ -349,19 +349,6 @@ impl State {
         let wakers = self.complete_batch(seq);
         self.after.wakers.extend(wakers);
     }
-}
-
-/// Returns the queues that fail, each with its first command in the batch.
-pub(crate) fn firsts(steps: &[Step], blamed: Option<Slot>) -> Vec<(Slot, Stamp)> {
-    let mut firsts: Vec<(Slot, Stamp)> = Vec::new();
-    // Timestamps are not part of a queue's own work.
-    let is_timestamp = |step: &Step| matches!(step.work, Work::Start(_) | Work::End(_));
-    for step in steps.iter().filter(|step| step.is_own() && !is_timestamp(step)) {
-        if blamed.is_none_or(|slot| slot == step.slot) && !firsts.iter().any(|(slot, _)| *slot == step.slot) {
-            firsts.push((step.slot, step.stamp));
-        }
-    }
-    firsts
 }
 
 /// Replaces the work of `slot` from `first` on by [`Work::Nothing`], and returns that work.

@@ -313,3 +313,16 @@ impl WgpuCommands {
         std::mem::take(&mut *lock(&self.commands))
     }
 }
+
+/// Returns the queues that fail, each with its first command in the batch.
+pub(crate) fn firsts(steps: &[Step], blamed: Option<Slot>) -> Vec<(Slot, Stamp)> {
+    let mut firsts: Vec<(Slot, Stamp)> = Vec::new();
+    // Timestamps are not part of a queue's own work.
+    let is_timestamp = |step: &Step| matches!(step.work, Work::Start(_) | Work::End(_));
+    for step in steps.iter().filter(|step| step.is_own() && !is_timestamp(step)) {
+        if blamed.is_none_or(|slot| slot == step.slot) && !firsts.iter().any(|(slot, _)| *slot == step.slot) {
+            firsts.push((step.slot, step.stamp));
+        }
+    }
+    firsts
+}
