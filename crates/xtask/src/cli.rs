@@ -7,6 +7,7 @@ use clap::{Args, Parser, Subcommand};
 use crate::environment::{Request, Wanted};
 use crate::shell::flag;
 use crate::storm;
+use crate::web::Browser;
 
 /// Set-up and checks of the Fencepost workspace.
 ///
@@ -296,6 +297,26 @@ pub(crate) enum Command {
         /// Serve it on localhost, and print the address
         #[arg(long)]
         serve: bool,
+    },
+    /// Runs the conformance cases in a page of a browser
+    #[command(after_help = "Examples:\n  cargo xtask web\n  cargo xtask web --browser firefox -- q04\n\n\
+        Chromium uses its own SwiftShader, Firefox lavapipe. A missing browser is installed from the packages of the system,\n\
+        and the program wasm-bindgen is built into target/tools (some minutes). A case that starts a thread, or replaces\n\
+        functions of a driver, is not possible in a page. The results are in target/results/web. Exits with 1 if a case\n\
+        fails, writes to the console of the page, or freezes the page.")]
+    Web {
+        /// Browser that runs the cases
+        #[arg(long, value_enum, default_value_t = Browser::Chromium)]
+        browser: Browser,
+        /// Time limit of a case in seconds
+        #[arg(long, default_value_t = 60)]
+        limit: u64,
+        /// Install nothing: without the browser, nothing runs
+        #[arg(long)]
+        no_install: bool,
+        /// Part of the names of the cases to run
+        #[arg(last = true)]
+        filter: Option<String>,
     },
     /// Checks that the README and the pages of docs/guide are in the library's documentation, with links of rustdoc
     #[command(after_help = "Example:\n  cargo xtask guide --write\n\n\

@@ -118,6 +118,11 @@ fn run(command: Command) -> Result<bool> {
             book::book(&workspace, &book::Options { serve, open, may_install: !no_install })
         }
         Command::Page { serve } => page::page(&workspace, serve),
+        Command::Web { browser, limit, no_install, filter } => {
+            let filter = filter.unwrap_or_default();
+            let options = web::Options { browser, filter, limit, may_install: !no_install };
+            web::web(&workspace, &options).and_then(Done::required)
+        }
         Command::Bench { args } => bench::bench(&workspace, &args),
         Command::Count { json, check, write, no_install } => {
             count::count(&workspace, &count::Options { json, write, check, may_install: !no_install })

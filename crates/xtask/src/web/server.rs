@@ -1,17 +1,18 @@
-//! A server of the files in one folder, for the browsers of this machine.
+//! A server of the files in one folder, for the browsers of this machine. It also receives what a page posts.
 
 use std::fs;
 use std::io::{self, BufRead, BufReader, Read, Write};
-use std::net::{Ipv4Addr, TcpListener, TcpStream};
+use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
 use std::path::Path;
+use std::sync::mpsc::Sender;
 use std::thread;
 
 use anyhow::{Context, Result};
 
 /// Port of the server, unless another program uses it.
 const PORT: u16 = 8000;
-/// Most bytes of a request.
-const LONGEST: u64 = 16 << 10;
+/// Most bytes of a request, with what a page posts.
+const LONGEST: u64 = 1 << 20;
 /// Type of a text for a person.
 const TEXT: &str = "text/plain; charset=utf-8";
 
@@ -19,31 +20,70 @@ const TEXT: &str = "text/plain; charset=utf-8";
 ///
 /// # Errors
 /// No port is free.
-pub(super) fn serve(folder: &Path) -> Result<()> {
+pub(crate) fn serve(folder: &Path) -> Result<()> {
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, PORT));
     let listener = listener.or_else(|_| TcpListener::bind((Ipv4Addr::LOCALHOST, 0)));
     let listener = listener.context("cannot listen on localhost")?;
     println!("http://{}/    Ctrl-C ends the server", listener.local_addr()?);
+    accept(&listener, folder, None)
+}
+
+/// A server on a free port, as long as the process lives.
+pub(super) struct Server(SocketAddr);
+
+impl Server {
+    /// Serves a folder on a thread, and sends what pages post to `posts`.
+    ///
+    /// # Errors
+    /// No port is free.
+    pub(super) fn start(folder: &Path, posts: Sender<String>) -> Result<Self> {
+        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).context("cannot listen on localhost")?;
+        let address = listener.local_addr().context("the server has no address")?;
+        let folder = folder.to_owned();
+        thread::spawn(move || accept(&listener, &folder, Some(posts)));
+        Ok(Self(address))
+    }
+
+    /// Returns the address of the page.
+    pub(super) fn address(&self) -> String {
+        format!("http://{}/", self.0)
+    }
+}
+
+/// Answers each request, on a thread for each connection: a browser also opens connections that it may use later.
+fn accept(listener: &TcpListener, folder: &Path, posts: Option<Sender<String>>) -> Result<()> {
     for stream in listener.incoming() {
-        // A browser also opens connections that it may use later, so each connection has a thread.
         let stream = stream.context("cannot accept a connection")?;
         let folder = folder.to_owned();
-        thread::spawn(move || answer(&stream, &folder));
+        let posts = posts.clone();
+        thread::spawn(move || answer(&stream, &folder, posts.as_ref()));
     }
     Ok(())
 }
 
 /// Answers one request. The browser opens another connection for the next one.
-fn answer(mut stream: &TcpStream, folder: &Path) -> io::Result<()> {
+fn answer(mut stream: &TcpStream, folder: &Path, posts: Option<&Sender<String>>) -> io::Result<()> {
     let mut reader = BufReader::new(stream.take(LONGEST));
     let mut request = String::new();
     reader.read_line(&mut request)?;
     // An empty line ends the headers. A connection that is closed before they are read may lose the answer.
     let mut header = String::new();
+    let mut length = 0;
     while reader.read_line(&mut header)? > "\r\n".len() {
+        let (name, value) = header.split_once(':').unwrap_or_default();
+        if name.eq_ignore_ascii_case("Content-Length") {
+            length = value.trim().parse().unwrap_or(0);
+        }
         header.clear();
     }
-    stream.write_all(&response(&request, folder))
+    let Some(posts) = posts.filter(|_| request.starts_with("POST ")) else {
+        return stream.write_all(&response(&request, folder));
+    };
+    let mut body = String::new();
+    reader.take(length).read_to_string(&mut body)?;
+    // The receiver is gone once the run has ended.
+    let _ = posts.send(body);
+    stream.write_all(&message("200 OK", TEXT, b""))
 }
 
 /// Returns the response to the first line of a request.
@@ -150,10 +190,23 @@ mod tests {
         client.shutdown(Shutdown::Write).expect("it is connected");
         let served = listener.accept().expect("accepted").0;
         let folder = dir.path().to_owned();
-        let server = thread::spawn(move || answer(&served, &folder));
+        let server = thread::spawn(move || answer(&served, &folder, None));
         let mut received = Vec::new();
         client.read_to_end(&mut received).expect("received");
         server.join().expect("no panic").expect("answered");
         assert!(received.starts_with(b"HTTP/1.1 200 OK\r\n") && received.len() > 1 << 20);
+    }
+
+    #[test]
+    fn what_a_page_posts_is_received() {
+        let dir = tempfile::tempdir().expect("a temporary directory");
+        let (posts, received) = std::sync::mpsc::channel();
+        let server = Server::start(dir.path(), posts).expect("a port is free");
+        let mut client = TcpStream::connect(server.0).expect("connected");
+        client.write_all(b"POST /entry HTTP/1.1\r\ncontent-length: 5\r\n\r\nhello").expect("sent");
+        let mut answered = String::new();
+        client.read_to_string(&mut answered).expect("answered");
+        assert!(answered.starts_with("HTTP/1.1 200 OK"), "{answered}");
+        assert_eq!(received.recv().as_deref(), Ok("hello"));
     }
 }

@@ -1,7 +1,5 @@
 //! `cargo xtask page`: builds the page of `examples/web` into target/page, prints its size, and serves it.
 
-mod server;
-
 use std::fs;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
@@ -13,7 +11,7 @@ use flate2::write::GzEncoder;
 use crate::shell::{cargo, line};
 use crate::steps::Done;
 use crate::targets::{self, Target};
-use crate::web;
+use crate::web::{bindgen, server};
 use crate::workspace::{Workspace, text_of};
 
 /// Folder of the package.
@@ -77,7 +75,7 @@ fn build(workspace: &Workspace) -> Result<PathBuf> {
     let folder = workspace.made("page")?;
     fs::remove_dir_all(&folder).with_context(|| format!("cannot remove {}", folder.display()))?;
     let wasm = made.join(triple).join("release").join(format!("{LIBRARY}.wasm"));
-    let bindgen = line(web::bindgen(workspace)?).args(["--target", "web", "--no-typescript"]);
+    let bindgen = line(bindgen::bindgen(workspace)?).args(["--target", "web", "--no-typescript"]);
     let bindgen = bindgen.args(["--remove-name-section", "--remove-producers-section"]);
     bindgen.args(["--out-name", MODULE, "--out-dir"]).arg(&folder).arg(wasm).run()?;
 
@@ -196,9 +194,9 @@ mod tests {
     fn the_package_pins_the_versions_of_the_lock_file() {
         let manifest = text("examples/web/Cargo.toml");
         for package in ["wasm-bindgen", "wasm-bindgen-futures"] {
-            let version = web::version_of(&text("Cargo.lock"), package).expect("it is in the lock file");
+            let version = bindgen::version_of(&text("Cargo.lock"), package).expect("it is in the lock file");
             assert!(manifest.contains(&format!("\n{package} = \"={version}\"\n")), "{package} {version}");
-            assert_eq!(web::version_of(&text("examples/web/Cargo.lock"), package), Some(version));
+            assert_eq!(bindgen::version_of(&text("examples/web/Cargo.lock"), package), Some(version));
         }
     }
 

@@ -1,0 +1,170 @@
+//! The entries that a page posts, and the summary of a run.
+
+use std::fmt::Write as _;
+
+use serde::Deserialize;
+use serde_json::json;
+
+/// Lateness of the page's timer in milliseconds above which the summary names a case.
+const LATE: f64 = 50.0;
+/// Number of the cases with the latest timers that the summary names.
+const LATEST: usize = 8;
+
+/// An entry of a page.
+#[derive(Debug, Deserialize)]
+#[serde(tag = "kind", rename_all = "lowercase")]
+pub(super) enum Entry {
+    /// The page is about to run this number of trials.
+    Count { trials: usize },
+    /// A trial begins.
+    Begin { at: usize, name: String },
+    /// A trial has ended.
+    End(Trial),
+    /// The page could not start.
+    Broken { reason: String },
+    /// All trials have run.
+    Done,
+}
+
+/// A trial that has ended.
+#[derive(Debug, Deserialize)]
+pub(super) struct Trial {
+    pub(super) at: usize,
+    /// Name, with the place after two colons.
+    pub(super) name: String,
+    result: TrialResult,
+    #[serde(default)]
+    reason: Option<String>,
+    #[serde(default)]
+    seconds: f64,
+    /// Greatest lateness of a timer of 10 ms during the trial, in milliseconds.
+    #[serde(default)]
+    late: f64,
+    /// Errors that the page wrote to its console.
+    #[serde(default)]
+    errors: Vec<String>,
+}
+
+#[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq)]
+#[serde(rename_all = "kebab-case")]
+enum TrialResult {
+    Pass,
+    Fail,
+    NotPossible,
+}
+
+impl Trial {
+    /// Returns a trial during which the page posted nothing.
+    pub(super) fn frozen(name: String) -> Self {
+        let reason = Some("the page is frozen: it handles no events".into());
+        Self { at: 0, name, result: TrialResult::Fail, reason, seconds: 0.0, late: 0.0, errors: Vec::new() }
+    }
+
+    /// Returns `true` if the case failed, or the page wrote errors to its console while it passed.
+    pub(super) fn failed(&self) -> bool {
+        self.result == TrialResult::Fail || self.result == TrialResult::Pass && !self.errors.is_empty()
+    }
+
+    /// Returns the line of results, as in `tests/common/results.rs`.
+    pub(super) fn note(&self) -> String {
+        let (test, adapter) = self.name.split_once("::").unwrap_or((&self.name, "none"));
+        let result = match self.result {
+            _ if self.failed() => "fail",
+            TrialResult::NotPossible => "not-possible",
+            _ => "pass",
+        };
+        let backend = if adapter.starts_with("cpu") { "host" } else { "webgpu" };
+        json!({
+            "test": test, "adapter": adapter, "backend": backend, "result": result, "reason": self.reason,
+            "seconds": self.seconds
+        })
+        .to_string()
+    }
+}
+
+/// Writes the failures, the cases with the latest timers, and the counts of each place.
+pub(super) fn summary(trials: &[Trial]) -> String {
+    let mut text = String::new();
+    for trial in trials.iter().filter(|trial| trial.failed()) {
+        let reason = trial.reason.as_deref().unwrap_or("errors in the console");
+        let _ = writeln!(text, "FAIL  {}\n      {reason}", trial.name);
+        for error in &trial.errors {
+            let _ = writeln!(text, "      console: {error}");
+        }
+    }
+    let mut late: Vec<&Trial> = trials.iter().filter(|trial| trial.late > LATE).collect();
+    late.sort_by(|one, other| other.late.total_cmp(&one.late));
+    let _ = writeln!(text, "timers of 10 ms were more than {LATE} ms late in {} trials", late.len());
+    for trial in late.iter().take(LATEST) {
+        let _ = writeln!(text, "{:9.0} ms late  {}", trial.late, trial.name);
+    }
+    let mut places: Vec<&str> =
+        trials.iter().filter_map(|trial| Some(trial.name.split_once("::")?.1)).collect();
+    places.sort_unstable();
+    places.dedup();
+    for place in places {
+        let at = |trial: &&Trial| trial.name.split_once("::").is_some_and(|(_, at)| at == place);
+        let count = |is: &dyn Fn(&Trial) -> bool| trials.iter().filter(at).filter(|trial| is(trial)).count();
+        let passed = count(&|trial| trial.result == TrialResult::Pass && !trial.failed());
+        let failed = count(&Trial::failed);
+        let left_out = count(&|trial| trial.result == TrialResult::NotPossible);
+        let _ = writeln!(text, "{place}: {passed} passed, {failed} failed, {left_out} not possible");
+    }
+    text.trim_end().to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn trials() -> Vec<Trial> {
+        let entry = |text: &str| match serde_json::from_str(text).expect("an entry") {
+            Entry::End(trial) => trial,
+            other => panic!("{other:?}"),
+        };
+        let passed = r#"{"kind":"end","at":0,"name":"q01_a::chromium","result":"pass","seconds":0.5,"late":3,"errors":[]}"#;
+        let noisy =
+            r#"{"kind":"end","at":1,"name":"q01_b::chromium","result":"pass","late":70.5,"errors":["oh"]}"#;
+        let failed =
+            r#"{"kind":"end","at":2,"name":"q01_c::cpu_1","result":"fail","reason":"left != right"}"#;
+        let left_out =
+            r#"{"kind":"end","at":3,"name":"q01_d::cpu_1","result":"not-possible","reason":"why"}"#;
+        let mut trials: Vec<Trial> = [passed, noisy, failed, left_out].map(entry).into();
+        trials.push(Trial::frozen("q01_e::chromium".into()));
+        trials
+    }
+
+    #[test]
+    fn failures_frozen_pages_and_errors_in_the_console_are_counted_as_failed() {
+        let text = summary(&trials());
+        assert!(text.contains("chromium: 1 passed, 2 failed, 0 not possible"), "{text}");
+        assert!(text.ends_with("cpu_1: 0 passed, 1 failed, 1 not possible"), "{text}");
+        assert!(text.contains("FAIL  q01_c::cpu_1\n      left != right"), "{text}");
+        assert!(text.contains("console: oh") && text.contains("frozen"), "{text}");
+    }
+
+    #[test]
+    fn late_timers_are_named() {
+        let text = summary(&trials());
+        assert!(text.contains("late in 1 trials\n       70 ms late  q01_b::chromium"), "{text}");
+    }
+
+    #[test]
+    fn results_have_the_form_of_the_other_tests() {
+        let lines: Vec<serde_json::Value> =
+            trials().iter().map(|trial| serde_json::from_str(&trial.note()).expect("JSON")).collect();
+        assert_eq!((&lines[0]["test"], &lines[0]["adapter"]), (&json!("q01_a"), &json!("chromium")));
+        let results: Vec<_> = lines.iter().map(|line| line["result"].as_str().expect("a text")).collect();
+        assert_eq!(results, ["pass", "fail", "fail", "not-possible", "fail"]);
+        assert_eq!((&lines[0]["backend"], &lines[2]["backend"]), (&json!("webgpu"), &json!("host")));
+    }
+
+    #[test]
+    fn other_entries_are_read() {
+        let entry = |text| serde_json::from_str::<Entry>(text).expect("an entry");
+        assert!(matches!(entry(r#"{"kind":"count","trials":7}"#), Entry::Count { trials: 7 }));
+        assert!(matches!(entry(r#"{"kind":"begin","at":1,"name":"a"}"#), Entry::Begin { at: 1, .. }));
+        assert!(matches!(entry(r#"{"kind":"broken","reason":"a"}"#), Entry::Broken { .. }));
+        assert!(matches!(entry(r#"{"kind":"done"}"#), Entry::Done));
+    }
+}
