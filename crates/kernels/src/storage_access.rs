@@ -104,9 +104,8 @@ mod tests {
     fn the_changed_text_declares_no_buffer_that_is_only_read() {
         let text = "@group(0) @binding(0) var<storage> a: array<u32>;
             @group(0) @binding(1) var<storage, read_write> b: array<u32>;
-            fn first(p: ptr<storage, array<u32>>) -> u32 { return (*p)[0]; }
             override WORKGROUP: u32 = 64;
-            @compute @workgroup_size(WORKGROUP) fn main() { b[0] = first(&a) >> 1u; }";
+            @compute @workgroup_size(WORKGROUP) fn main() { let p: ptr<storage, u32> = &a[0]; b[0] = *p >> 1u; }";
         let source = ShaderSource::text("a text", with_writable_storage(text));
         let module = Module::parse(&source).expect("it is valid");
         assert!(!module.text().contains("var<storage>"));

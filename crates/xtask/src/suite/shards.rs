@@ -46,6 +46,9 @@ const FIRST: [&str; 10] = [
     "fencepost-wgsl-fuzz unit",
 ];
 
+/// The place whose processes take longest, so they start first: the CPU device.
+const LONGEST: &str = "threads";
+
 /// Variable with the seconds that a context may live, as in `crates/core/src/runtime/watchdog.rs`; a test that hangs
 /// longer writes its dump. Tests on a busy machine must not reach the limit.
 pub(super) const WATCHDOG: (&str, &str) = ("FENCEPOST_WATCHDOG", "240");
@@ -152,7 +155,8 @@ pub(super) fn cut(programs: &[Program], plan: &Plan<'_>) -> Result<Vec<Shard>> {
             if plan.filter.is_empty() && program.name == BY_TEST {
                 shards.extend(by_test(&program.name, &line, plan, &ids));
             } else {
-                let places = places(&ids);
+                let mut places = places(&ids);
+                places.sort_by_key(|place| place != LONGEST);
                 let of_place = |place: &String| at_place(program, &line, (place, &places), plan, &ids);
                 shards.extend(places.iter().flat_map(of_place));
             }
