@@ -45,6 +45,11 @@ pub fn count_trials(browser: u32) -> u32 {
     count as u32
 }
 
+/// Returns the places of the page.
+pub fn places() -> Vec<Arc<Place>> {
+    PLACES.with_borrow(Clone::clone)
+}
+
 /// Returns the case and the place of a trial.
 fn trial(index: u32) -> (Case, Arc<Place>) {
     let index = index as usize;
@@ -64,8 +69,7 @@ pub fn trial_name(index: u32) -> String {
 #[wasm_bindgen]
 pub fn trial_missing(index: u32) -> String {
     let (case, place) = trial(index);
-    let places = PLACES.with_borrow(Clone::clone);
-    case.missing(&place, &places).unwrap_or_default().into()
+    case.missing(&place, &places()).unwrap_or_default().into()
 }
 
 /// Returns the time limit of a trial in seconds.

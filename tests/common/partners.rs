@@ -1,7 +1,6 @@
 //! Second contexts for cases with two contexts: at every other place of the machine, at the same place, and without
 //! threads.
 
-use super::adapters;
 use super::full::full;
 use super::subject::{Place, Subject};
 use fastrand::Rng;
@@ -59,7 +58,7 @@ pub fn counted(n: usize, start: u32) -> Vec<u32> {
 /// Returns the subject's own place and the next place.
 fn near(s: &Subject) -> Vec<&'static Arc<Place>> {
     let places = places();
-    let at = places.iter().position(|place| place.name() == s.name()).unwrap_or(0);
+    let at = places.iter().position(|place| place.name() == s.name()).expect("it is one of them");
     vec![&places[at], &places[(at + 1) % places.len()]]
 }
 
@@ -91,5 +90,9 @@ pub fn faulty_pair(s: &Subject, seed: u64, rng: &mut Rng) -> [Context; 2] {
 
 fn places() -> &'static [Arc<Place>] {
     static FOUND: OnceLock<Vec<Arc<Place>>> = OnceLock::new();
-    FOUND.get_or_init(|| adapters::find().places)
+    #[cfg(not(target_arch = "wasm32"))]
+    let find = || super::adapters::find().places;
+    #[cfg(target_arch = "wasm32")]
+    let find = super::page::places;
+    FOUND.get_or_init(find)
 }

@@ -3,6 +3,7 @@
 
 use super::verb_table::{Arrays, EXTREMES, Inputs, LIMIT, UNWRITTEN, Verb, table};
 use super::*;
+use crate::common::full::full;
 
 pub fn cases() -> Vec<Case> {
     vec![

@@ -1,10 +1,10 @@
 //! D08: reductions, gathers and exchanges over several contexts.
 
 use crate::common::partners::{Partner, counted, everywhere, partners};
+use crate::common::thread;
 use crate::common::{Calls, Case, Subject, case, dump};
 use fencepost::prelude::*;
 use std::sync::mpsc::channel;
-use std::thread;
 
 pub fn cases() -> Vec<Case> {
     vec![

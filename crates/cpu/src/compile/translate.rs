@@ -9,8 +9,10 @@ use super::shared::{MOST_MEMORY_BYTES, Shared, failed};
 use crate::program::Program;
 use cranelift_codegen::ir::{self, AbiParam, Block, InstBuilder, types};
 use cranelift_frontend::{FunctionBuilder, FunctionBuilderContext};
+use cranelift_jit::JITModule;
 use cranelift_module::{FuncId, Module as _};
 use naga::{Function, Handle};
+use std::panic::{AssertUnwindSafe, catch_unwind};
 
 /// A program as machine code, with the sizes of the memory that it needs.
 pub(super) struct Translation {
@@ -36,13 +38,14 @@ pub(super) fn translate(program: &Program, lanes: u32) -> Result<Translation> {
     while let Some((function, id)) = shared.waiting.pop() {
         translate_function(&mut shared, function, id)?;
     }
-    shared.jit.finalize_definitions().map_err(failed)?;
     let size: u32 = program.workgroup().iter().product();
     let invocations = if plan.has_barriers { size as usize } else { lanes as usize };
     let invocation_bytes = invocations * shared.invocation_bytes as usize;
+    // A module whose code is already executable keeps its pages when it is dropped.
     if invocation_bytes > MOST_MEMORY_BYTES as usize {
         return super::refusal::refuse("more memory for invocations than a thread has for it");
     }
+    make_executable(&mut shared.jit)?;
     let address = shared.jit.get_finalized_function(workgroup);
     if let Some(listing) = shared.listing.take() {
         listing.write(program.name(), lanes, &shared.jit);
@@ -55,6 +58,15 @@ pub(super) fn translate(program: &Program, lanes: u32) -> Result<Translation> {
         skipped: shared.skipped,
         code: Code::new(shared.jit, address, shared.tables, shared.calls),
     })
+}
+
+/// Makes the code executable. Some systems deny that to a program; Cranelift then panics.
+fn make_executable(jit: &mut JITModule) -> Result<()> {
+    let finalized = catch_unwind(AssertUnwindSafe(|| jit.finalize_definitions()));
+    match finalized {
+        Ok(finalized) => finalized.map_err(failed),
+        Err(_) => super::refusal::refuse("a system that denies executable memory to programs"),
+    }
 }
 
 fn translate_entry<'m>(
