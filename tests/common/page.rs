@@ -4,7 +4,7 @@
 use super::case::Case;
 use super::full::begin_case;
 use super::subject::{Place, Subject};
-use fencepost::Context;
+use fencepost::{AdapterChoice, Context, ContextOptions};
 use std::cell::RefCell;
 use std::sync::Arc;
 use std::time::Duration;
@@ -37,7 +37,11 @@ pub fn keep(cases: Vec<Case>) {
 pub fn count_trials(browser: u32) -> u32 {
     let name = if browser == 0 { "chromium" } else { "firefox" };
     let ctx = Context::new().wait().expect("the adapter of the browser opens");
+    assert_eq!(ctx.info().backend, "WebGPU", "the browser has an adapter");
     let mut places = vec![Arc::new(Place::adapter(name.into(), 0, ctx.info().clone()))];
+    let on_the_page = ContextOptions::default().adapter(AdapterChoice::Cpu);
+    let on_the_page = Context::with_options(on_the_page).wait().expect("the CPU device opens");
+    places.push(Arc::new(Place::adapter("page".into(), 1, on_the_page.info().clone())));
     places.push(Arc::new(Place::cpu(1)));
     let cases = CASES.with_borrow(Vec::len);
     let count = cases * places.len();
@@ -93,16 +97,16 @@ pub fn not_possible(_: &Subject) {
     panic!("not possible: the closure of a callback is `Send`, and results of a page are not")
 }
 
-/// Polls a future until it is ready. The page runs between two polls.
+/// Polls a future each time that it was woken, until it is ready. The page runs between two polls.
 pub fn block_on<F: Future>(future: F) -> F::Output {
     let mut future = std::pin::pin!(future);
-    let mut cx = std::task::Context::from_waker(std::task::Waker::noop());
-    loop {
-        if let std::task::Poll::Ready(output) = future.as_mut().poll(&mut cx) {
-            return output;
+    let polled = fencepost_sync::page::wait(None, |waker| {
+        match future.as_mut().poll(&mut std::task::Context::from_waker(waker)) {
+            std::task::Poll::Ready(output) => Some(output),
+            std::task::Poll::Pending => None,
         }
-        pause();
-    }
+    });
+    polled.expect("the page pauses").expect("there is no limit")
 }
 
 /// Lets the page run for at least `duration`.

@@ -14,6 +14,8 @@ use web_time::Instant;
 
 /// Backend of the CPU as a device.
 pub const NATIVE_CODE: &str = "native code";
+/// Backend of the CPU as a device in a browser.
+const INTERPRETER: &str = "interpreter";
 
 /// An adapter of this machine, or the CPU recorder. All cases share it.
 pub struct Place {
@@ -62,6 +64,7 @@ impl Place {
             Some("Metal") => "metal",
             Some("DX12") => "dx12",
             Some(NATIVE_CODE) => "native",
+            Some(INTERPRETER) => "interpreter",
             Some("WebGPU") => "webgpu",
             Some(_) => "gl",
         };
@@ -79,7 +82,7 @@ impl Place {
 
     /// Returns `true` if a wgpu device can be opened there, which is not so on the CPU.
     pub fn has_wgpu(&self) -> bool {
-        self.info().is_some_and(|info| info.backend != NATIVE_CODE)
+        self.info().is_some_and(|info| ![NATIVE_CODE, INTERPRETER].contains(&info.backend))
     }
 
     /// Returns the description of the adapter, if the place is one.
@@ -102,7 +105,7 @@ impl Place {
 
     /// Returns `true` if contexts that the library opens there have pinned memory.
     pub fn has_pinned_memory(&self) -> bool {
-        self.is_cpu() || self.is_native() || self.is_vulkan()
+        self.is_cpu() || !self.has_wgpu() || self.is_vulkan()
     }
 
     /// Returns `true` if submissions return before their work is done. Two software drivers do not.
@@ -194,10 +197,12 @@ impl Subject {
         change(&mut options, &mut switches);
         let ctx = match self.place.device {
             Device::Adapter(index, _) => {
-                // A browser does not list its adapters.
-                if cfg!(not(target_arch = "wasm32")) {
-                    options.adapter = AdapterChoice::Index(index);
-                }
+                // A browser does not list its adapters. The page has its own, and the CPU device.
+                options.adapter = match index {
+                    index if cfg!(not(target_arch = "wasm32")) => AdapterChoice::Index(index),
+                    0 => AdapterChoice::Auto,
+                    _ => AdapterChoice::Cpu,
+                };
                 testing::open(options, switches).wait().expect("the adapter opens")
             }
             Device::Cpu(seed) => {

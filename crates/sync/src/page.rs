@@ -1,7 +1,9 @@
 //! Waits on the thread of a web page, which may not block.
 
 use crate::Error;
-use std::sync::OnceLock;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, OnceLock};
+use std::task::{Wake, Waker};
 use std::time::Duration;
 use web_time::Instant;
 
@@ -23,14 +25,22 @@ pub fn block_by(pause: fn()) {
     let _ = PAUSE.set(pause);
 }
 
-/// Calls `poll` until it returns a result, and lets the event loop run between two calls. Returns `None` after `limit`.
+/// Calls `poll` until it returns a result, each time that its waker was woken. The event loop runs between two calls.
+/// Returns `None` after `limit`.
 ///
 /// # Errors
 /// [`Error::WouldBlock`] if the first call returns no result, unless the program has called [`block_by`].
-pub fn wait<T>(limit: Option<Duration>, mut poll: impl FnMut() -> Option<T>) -> Result<Option<T>, Error> {
+pub fn wait<T>(
+    limit: Option<Duration>,
+    mut poll: impl FnMut(&Waker) -> Option<T>,
+) -> Result<Option<T>, Error> {
     let start = Instant::now();
+    let woken = Arc::new(Woken(AtomicBool::new(true)));
+    let waker = Waker::from(woken.clone());
     loop {
-        if let Some(result) = poll() {
+        if woken.0.swap(false, Ordering::Relaxed)
+            && let Some(result) = poll(&waker)
+        {
             return Ok(Some(result));
         }
         let pause = PAUSE.get().ok_or(Error::WouldBlock)?;
@@ -38,5 +48,14 @@ pub fn wait<T>(limit: Option<Duration>, mut poll: impl FnMut() -> Option<T>) -> 
             return Ok(None);
         }
         pause();
+    }
+}
+
+/// `true` once a task was woken.
+struct Woken(AtomicBool);
+
+impl Wake for Woken {
+    fn wake(self: Arc<Self>) {
+        self.0.store(true, Ordering::Relaxed);
     }
 }

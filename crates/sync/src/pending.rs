@@ -117,8 +117,7 @@ fn wait<T, E>(source: &mut dyn Late<T, E>, limit: Option<Duration>) -> Result<Op
 
 #[cfg(target_arch = "wasm32")]
 fn wait<T, E>(source: &mut dyn Late<T, E>, limit: Option<Duration>) -> Result<Option<Result<T, E>>, Error> {
-    let mut cx = Context::from_waker(std::task::Waker::noop());
-    crate::page::wait(limit, || match source.poll(&mut cx) {
+    crate::page::wait(limit, |waker| match source.poll(&mut Context::from_waker(waker)) {
         Poll::Ready(result) => Some(result),
         Poll::Pending => None,
     })

@@ -124,7 +124,7 @@ pub(crate) fn block_on<T>(
     #[cfg(target_arch = "wasm32")]
     let result = {
         let limit = (!deadline.is_endless()).then(|| deadline.left());
-        fencepost_sync::page::wait(limit, || advance(&WaitMode::Poll(Waker::noop()))).unwrap_or_default()
+        fencepost_sync::page::wait(limit, |waker| advance(&WaitMode::Poll(waker))).unwrap_or_default()
     };
     result.transpose()
 }

@@ -265,6 +265,9 @@ impl Engine {
             return state;
         }
         for ExecutionFailure { slot, first, error } in failures {
+            if state.queue(slot).failures.error_of(first).is_some() {
+                continue; // an earlier failure has reached the command, and the program may have taken its error
+            }
             for (slot, first) in state.queues.with_followers(vec![(slot, first)]) {
                 state.fail_queue(slot, first, error.clone());
             }

@@ -1,33 +1,62 @@
 //! Turns of the scheduler in a web page, which has no threads. A turn does all due work of a context.
 //!
 //! New commands, the ends of holds and completions on the device schedule a turn as a microtask. A turn that has done
-//! something schedules the next one; any other turn schedules none, so that a page whose device is busy has no turns. After
-//! [`TURNS_IN_A_ROW`] turns the next one is a task of its own, before which the page handles its timers and frames.
+//! something schedules the next one; any other turn schedules none, so that a page whose device is busy has no turns. One of
+//! [`TURNS_IN_A_ROW`] turns is a task of its own, before which the page handles its timers and frames.
 
 use crate::scheduler::engine::Engine;
 use fencepost_kernels::report;
+use std::cell::RefCell;
+use std::collections::VecDeque;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
-use wasm_bindgen_futures::js_sys::{Function, Reflect, global};
+use wasm_bindgen_futures::js_sys::{Array, Function, Reflect, global};
 use wasm_bindgen_futures::wasm_bindgen::closure::Closure;
 use wasm_bindgen_futures::wasm_bindgen::{JsCast, JsValue};
 
-/// Maximum number of turns without a turn of the page's event loop.
+/// Number of turns of which one is a task of its own.
 const TURNS_IN_A_ROW: u32 = 8;
 
-/// Runs `task` after the page's event loop has run.
+/// A task of the program's event loop.
+type Task = Box<dyn FnOnce()>;
+
+thread_local! {
+    /// Tasks that have not begun, in order.
+    static TASKS: RefCell<VecDeque<Task>> = RefCell::default();
+    /// The port that sends a message for each task; `None` if the browser has no such ports.
+    static PORT: Option<JsValue> = port().ok();
+}
+
+/// Runs `task` after the page's event loop has run. A message starts it, because browsers delay timers that follow each
+/// other, and all timers of a hidden page.
 pub(crate) fn after_the_event_loop(task: impl FnOnce() + 'static) {
-    let task = Closure::<dyn FnMut()>::once_into_js(task);
-    // Pages and workers both have this function as a property of their global object.
-    let timer = Reflect::get(&global(), &JsValue::from_str("setTimeout"));
-    let started = timer.and_then(|timer| {
-        let timer: Function = timer.dyn_into()?;
-        timer.call1(&JsValue::UNDEFINED, &task)
-    });
-    if let Err(error) = started {
-        report!(Error, "the browser starts no timer: {error:?}");
+    TASKS.with_borrow_mut(|tasks| tasks.push_back(Box::new(task)));
+    let sent = PORT.with(|port| post(port.as_ref()?).ok());
+    if sent.is_none() {
+        wasm_bindgen_futures::spawn_local(async { run_next() });
     }
+}
+
+fn run_next() {
+    let next = TASKS.with_borrow_mut(VecDeque::pop_front);
+    if let Some(task) = next {
+        task();
+    }
+}
+
+/// Makes a channel whose messages run the tasks, and returns the port that sends them.
+fn port() -> Result<JsValue, JsValue> {
+    let make: Function = Reflect::get(&global(), &"MessageChannel".into())?.dyn_into()?;
+    let channel = Reflect::construct(&make, &Array::new())?;
+    let run = Closure::<dyn FnMut()>::new(run_next).into_js_value();
+    Reflect::set(&Reflect::get(&channel, &"port1".into())?, &"onmessage".into(), &run)?;
+    Reflect::get(&channel, &"port2".into())
+}
+
+fn post(port: &JsValue) -> Result<JsValue, JsValue> {
+    let send: Function = Reflect::get(port, &"postMessage".into())?.dyn_into()?;
+    send.call1(port, &JsValue::NULL)
 }
 
 impl Engine {
@@ -40,6 +69,8 @@ impl Engine {
         let turn = move || {
             if let Some(engine) = engine.upgrade() {
                 engine.scheduled.store(false, Ordering::Relaxed);
+                // A lost device completes nothing, and its fences report the loss.
+                (0..engine.lanes.len()).for_each(|lane| engine.poll_lane(lane));
                 if engine.make_progress(Duration::ZERO) {
                     engine.schedule();
                 }

@@ -487,8 +487,15 @@ impl Engine {
     /// Plans the due commands of all lanes, runs the due callbacks and submits batches. Returns `true` if it ran or
     /// submitted anything.
     fn plan_and_submit(&self, due: DueCommands) -> bool {
+        self.plan_then_submit(due).0
+    }
+
+    /// Like [`plan_and_submit`](Self::plan_and_submit). Also returns `true` if it planned anything: one planning takes a
+    /// limited number of commands, and those that have failed are in no batch.
+    fn plan_then_submit(&self, due: DueCommands) -> (bool, bool) {
         let mut state = self.lock();
         (0..self.lanes.len()).for_each(|lane| state.plan_lane(lane, due));
+        let planned = state.after.planned_any;
         let mut any = if state.after.is_empty() && !state.callbacks.are_due() {
             drop(state);
             false
@@ -501,17 +508,19 @@ impl Engine {
                 any = true;
             }
         }
-        any
+        (any, planned)
     }
 
     /// Does one turn of the work of all threads, for contexts without threads. Requested commands come first; the
     /// others are planned once no batch is planned or in flight. Then waits for the oldest submission of each lane, for
-    /// at most `limit`. Returns `true` if it ran, submitted or completed anything.
+    /// at most `limit`. Returns `true` if it planned, ran, submitted or completed anything.
     pub(crate) fn make_progress(&self, limit: Duration) -> bool {
         let completed = self.completions();
-        let mut any = self.plan_and_submit(DueCommands::Requested);
+        let (mut any, mut planned) = self.plan_then_submit(DueCommands::Requested);
         if !any && self.lock().nothing_in_flight() {
-            any = self.plan_and_submit(DueCommands::All);
+            let (ran, more) = self.plan_then_submit(DueCommands::All);
+            any = ran;
+            planned |= more;
         }
         for lane in 0..self.lanes.len() {
             let oldest = {
@@ -528,7 +537,7 @@ impl Engine {
         if !self.threads {
             any |= self.deliver_due();
         }
-        any || self.completions() != completed
+        any || planned || self.completions() != completed
     }
 
     /// Returns the number of completed submissions of all lanes.

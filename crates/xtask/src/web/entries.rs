@@ -65,6 +65,11 @@ impl Trial {
         self.result == TrialResult::Fail || self.result == TrialResult::Pass && !self.errors.is_empty()
     }
 
+    /// Returns `true` if the case is possible in a page.
+    pub(super) fn ran(&self) -> bool {
+        self.result != TrialResult::NotPossible
+    }
+
     /// Returns the line of results, as in `tests/common/results.rs`.
     pub(super) fn note(&self) -> String {
         let (test, adapter) = self.name.split_once("::").unwrap_or((&self.name, "none"));
@@ -73,7 +78,11 @@ impl Trial {
             TrialResult::NotPossible => "not-possible",
             _ => "pass",
         };
-        let backend = if adapter.starts_with("cpu") { "host" } else { "webgpu" };
+        let backend = match adapter {
+            "page" => "interpreter",
+            simulator if simulator.starts_with("cpu") => "host",
+            _ => "webgpu",
+        };
         json!({
             "test": test, "adapter": adapter, "backend": backend, "result": result, "reason": self.reason,
             "seconds": self.seconds
