@@ -62,9 +62,9 @@ pub(super) fn translate(program: &Program, lanes: u32) -> Result<Translation> {
 
 /// Makes the code executable. Some systems deny that to a program; Cranelift then panics.
 fn make_executable(jit: &mut JITModule) -> Result<()> {
-    let finalized = catch_unwind(AssertUnwindSafe(|| jit.finalize_definitions()));
+    let finalized = catch_unwind(AssertUnwindSafe(|| jit.finalize_definitions().map_err(failed)));
     match finalized {
-        Ok(finalized) => finalized.map_err(failed),
+        Ok(finalized) => finalized,
         Err(_) => super::refusal::refuse("a system that denies executable memory to programs"),
     }
 }
