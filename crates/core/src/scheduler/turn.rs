@@ -18,12 +18,12 @@ use wasm_bindgen_futures::wasm_bindgen::{JsCast, JsValue};
 /// Number of turns of which one is a task of its own.
 const TURNS_IN_A_ROW: u32 = 8;
 
-/// A task of the program's event loop.
-type Task = Box<dyn FnOnce()>;
+/// A task of the page's event loop.
+type PageTask = Box<dyn FnOnce()>;
 
 thread_local! {
     /// Tasks that have not begun, in order.
-    static TASKS: RefCell<VecDeque<Task>> = RefCell::default();
+    static TASKS: RefCell<VecDeque<PageTask>> = RefCell::default();
     /// The port that sends a message for each task; `None` if the browser has no such ports.
     static PORT: Option<JsValue> = port().ok();
 }
