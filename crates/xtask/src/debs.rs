@@ -20,7 +20,7 @@ const LIBRARIES: [&str; 2] = ["usr/lib/x86_64-linux-gnu", "lib/x86_64-linux-gnu"
 
 /// A program of Debian packages. The packages are unpacked below `target/tools` if the program is not in `PATH`.
 pub(crate) struct Packaged {
-    /// Names of the program in `PATH`.
+    /// The names of the program in `PATH`.
     pub(crate) names: &'static [&'static str],
     /// Debian packages with the program; others that they need are unpacked too.
     pub(crate) packages: &'static [&'static str],
@@ -105,7 +105,7 @@ pub(crate) fn unpacked(workspace: &Workspace, packages: &[&str], may_fetch: bool
     eprintln!("xtask: unpacking {} below {}; nothing is installed", all.join(" "), root.display());
     for package in &all {
         let deb = download(package, &root)?;
-        line("dpkg-deb").arg("-x").args([&deb, &root]).run_aside()?;
+        unpack(&deb, &root)?;
         fs::remove_file(&deb).with_context(|| format!("cannot remove {}", deb.display()))?;
     }
     fs::write(root.join(COMPLETE), all.join("\n")).context("cannot write below target/tools")?;
@@ -114,18 +114,15 @@ pub(crate) fn unpacked(workspace: &Workspace, packages: &[&str], may_fetch: bool
 
 /// Returns packages, and those that they need and that are not installed.
 fn with_needed(packages: &[&str]) -> Result<Vec<String>> {
-    refresh_lists();
-    let plan = line("apt-get").args(["-s", "-o", "Debug::NoLocking=1", "install", "--no-install-recommends"]);
-    Ok(planned(packages, &plan.args(packages).read()?))
+    Ok(joined(packages, missing(packages)?))
 }
 
-/// Returns the packages that apt would install, according to its plan, and those that were requested.
-fn planned(packages: &[&str], plan: &str) -> Vec<String> {
+/// Returns the requested packages, and those that apt would install besides, each once.
+fn joined(packages: &[&str], missing: Vec<String>) -> Vec<String> {
     let mut all: Vec<String> = packages.iter().map(|name| (*name).to_owned()).collect();
-    let named = plan.lines().filter_map(|line| line.strip_prefix("Inst ")?.split(' ').next());
-    for name in named {
-        if all.iter().all(|known| known != name) {
-            all.push(name.to_owned());
+    for name in missing {
+        if !all.contains(&name) {
+            all.push(name);
         }
     }
     all
@@ -167,7 +164,9 @@ pub(crate) fn missing(packages: &[&str]) -> Result<Vec<String>> {
         bail!("`apt-get` not found: {} come as Debian packages, which need it", packages.join(", "));
     };
     refresh_lists();
-    let simulate = line(apt).args(["--simulate", "install", "--no-install-recommends"]).args(packages);
+    let simulate = line(apt)
+        .args(["--simulate", "-o", "Debug::NoLocking=1", "install", "--no-install-recommends"])
+        .args(packages);
     Ok(simulated(&simulate.var("LC_ALL", "C").read()?))
 }
 
@@ -207,7 +206,7 @@ mod tests {
     fn the_plan_of_apt_names_the_needed_packages_once() {
         let plan = "Reading package lists...\nInst libwine (8.0 Debian:12 [amd64])\nInst wine64 (8.0 Debian:12 [amd64])\n\
             Conf wine64 (8.0 Debian:12 [amd64])\n";
-        assert_eq!(planned(&["wine64"], plan), ["wine64", "libwine"]);
+        assert_eq!(joined(&["wine64"], simulated(plan)), ["wine64", "libwine"]);
     }
 
     #[test]

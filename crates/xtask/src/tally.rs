@@ -24,7 +24,7 @@ type Ids = BTreeMap<String, Vec<String>>;
 /// Results of a run.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Tally {
-    /// Counts of the tests that name their place.
+    /// The counts of the tests that name their place.
     pub(crate) places: Vec<Row>,
     /// Counts of the other programs.
     pub(crate) programs: Vec<Row>,

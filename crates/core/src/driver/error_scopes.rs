@@ -66,12 +66,16 @@ pub(crate) fn scoped<T>(device: &wgpu::Device, work: impl FnOnce() -> T) -> Scop
     let memory = memory.pop();
     let internal = internal.pop();
     #[cfg(not(target_arch = "wasm32"))]
-    let (error, late) = {
+    let error = {
         let validation = ready(validation);
-        (ready(memory).or(validation).or(ready(internal)), LateErrors)
+        ready(memory).or(validation).or(ready(internal))
     };
+    #[cfg(not(target_arch = "wasm32"))]
+    let late = LateErrors;
     #[cfg(target_arch = "wasm32")]
-    let (error, late) = (None, LateErrors([Box::pin(memory), Box::pin(validation), Box::pin(internal)]));
+    let error = None;
+    #[cfg(target_arch = "wasm32")]
+    let late = LateErrors([Box::pin(memory), Box::pin(validation), Box::pin(internal)]);
     Scoped { made, error, late }
 }
 

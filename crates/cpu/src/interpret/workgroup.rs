@@ -30,13 +30,13 @@ pub struct PausedRun {
 struct RunProgress {
     /// All invocations of a workgroup, or a single reused one if invocations never wait.
     invocations: Vec<Invocation>,
-    /// Numbers of the invocations in the order in which they run.
+    /// The numbers of the invocations in the order in which they run.
     order: Vec<u32>,
     /// Place in `order` of the invocation that runs next.
     place: usize,
     /// Workgroup that has begun and not ended.
     group: Option<[u32; 3]>,
-    /// Numbers of the next workgroups, in their order.
+    /// The numbers of the next workgroups, in their order.
     block: std::vec::IntoIter<u64>,
     /// First workgroup after those whose order was drawn.
     undrawn: u64,

@@ -77,7 +77,7 @@ fn needs_any(needs: Needs) -> bool {
     needs != Needs::default()
 }
 
-/// Numbers of translations.
+/// The numbers of translations.
 #[derive(Default)]
 struct Count {
     done: usize,

@@ -21,7 +21,7 @@ const FOLDERS: [(&str, &str); 7] = [
 ];
 /// Variables with the names of the user and of the machine.
 const NAMES: [&str; 5] = ["USER", "USERNAME", "LOGNAME", "HOSTNAME", "COMPUTERNAME"];
-/// Names that say nothing about a person or a machine.
+/// The names that say nothing about a person or a machine.
 const COMMON_NAMES: [&str; 5] = ["root", "runner", "runneradmin", "user", "localhost"];
 /// Characters that end a path in a text.
 const AFTER_PATHS: &str = "\"'`<>|;,:()[]{}";
@@ -32,7 +32,7 @@ const INSIDE_PATHS: &str = "_./\\<>~)-";
 pub(super) struct Private {
     /// Folders, the longest first, with the words that replace them.
     folders: Vec<(String, &'static str)>,
-    /// Names of the user and of the machine.
+    /// The names of the user and of the machine.
     names: Vec<String>,
 }
 
@@ -145,7 +145,7 @@ mod tests {
     use super::*;
 
     fn private() -> Private {
-        let folders = [("/home/mara", "<home>"), ("/home/mara/src/fencepost", "<checkout>")];
+        let folders = [("/people/mara", "<home>"), ("/people/mara/src/fencepost", "<checkout>")];
         let windows = [("C:\\Users\\Mara M", "<home>")];
         let folders = folders.into_iter().chain(windows);
         let folders = folders.map(|(folder, word)| (folder.to_owned(), word)).collect();
@@ -155,8 +155,8 @@ mod tests {
     #[test]
     fn the_longest_known_folder_is_replaced_in_each_of_its_forms() {
         let clean = |text: &str| private().clean(text);
-        assert_eq!(clean("at /home/mara/src/fencepost/tests/a.rs:3:1"), "at <checkout>/tests/a.rs:3:1");
-        assert_eq!(clean("/home/mara/.cargo/x.rs"), "<home>/.cargo/x.rs");
+        assert_eq!(clean("at /people/mara/src/fencepost/tests/a.rs:3:1"), "at <checkout>/tests/a.rs:3:1");
+        assert_eq!(clean("/people/mara/.cargo/x.rs"), "<home>/.cargo/x.rs");
         for path in ["C:\\Users\\Mara M\\x.txt", "C:\\\\Users\\\\Mara M\\\\x.txt", "C:/Users/Mara M/x.txt"] {
             let cleaned = clean(path);
             assert!(cleaned.starts_with("<home>") && !cleaned.contains("Mara"), "{cleaned}");

@@ -20,7 +20,7 @@ use crate::semantics::rules::rule_of;
 pub(crate) struct Ran {
     /// Name of the shard.
     pub(crate) name: String,
-    /// Numbers of tests that passed, failed and were left out.
+    /// The numbers of tests that passed, failed and were left out.
     pub(crate) counts: [usize; 3],
     /// Reason why the shard failed, if it did.
     pub(crate) wrong: Option<String>,

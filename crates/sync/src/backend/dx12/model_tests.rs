@@ -29,7 +29,7 @@ struct State {
     /// The events to set, each with its value and its number.
     registered: Vec<(u64, usize)>,
     events: Vec<EventState>,
-    /// Limits of the waits so far.
+    /// The limits of the waits so far.
     limits: Vec<u32>,
 }
 
