@@ -76,12 +76,6 @@ pub fn trial_missing(index: u32) -> String {
     case.missing(&place, &places()).unwrap_or_default().into()
 }
 
-/// Returns the time limit of a trial in seconds.
-#[wasm_bindgen]
-pub fn trial_limit(index: u32) -> f64 {
-    trial(index).0.limit.as_secs_f64()
-}
-
 /// Runs a trial. A failure is a panic.
 #[wasm_bindgen]
 pub fn run_trial(index: u32) {

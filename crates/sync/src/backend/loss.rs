@@ -1,7 +1,6 @@
 //! The flag that tells all users of a device that the device is lost.
 
 use crate::{Lost, Process};
-use std::fmt;
 use std::sync::{Arc, OnceLock};
 
 /// A flag that is raised once, with a reason. Clones share it. In a child of fork(2), it is always raised.
@@ -13,23 +12,15 @@ use std::sync::{Arc, OnceLock};
 /// flag.raise("too late to matter");
 /// assert_eq!(flag.check().unwrap_err().reason, "unplugged");
 /// ```
-#[derive(Clone)]
+#[derive(Clone, Debug)]
 pub struct LostFlag {
     lost: Arc<OnceLock<Lost>>,
-    /// Function that is called after the flag was raised.
-    raised: Arc<OnceLock<Box<dyn Fn() + Send + Sync>>>,
     process: Process,
 }
 
 impl Default for LostFlag {
     fn default() -> Self {
-        Self { lost: Arc::default(), raised: Arc::default(), process: Process::this() }
-    }
-}
-
-impl fmt::Debug for LostFlag {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("LostFlag").field(&self.lost.get()).finish()
+        Self { lost: Arc::default(), process: Process::this() }
     }
 }
 
@@ -37,14 +28,6 @@ impl LostFlag {
     /// Declares the device lost; the first reason stays.
     pub fn raise(&self, reason: &str) {
         self.lost.get_or_init(|| Lost { reason: reason.into() });
-        if let Some(raised) = self.raised.get() {
-            raised();
-        }
-    }
-
-    /// Calls `raised` after the flag was raised, which may happen more than once. A second function is ignored.
-    pub fn on_raise(&self, raised: Box<dyn Fn() + Send + Sync>) {
-        let _ = self.raised.set(raised);
     }
 
     /// Checks that the device is not lost.
