@@ -6,7 +6,7 @@
 mod common;
 
 use ash::vk;
-use common::kernels::{Mix, mixed};
+use common::kernels::Mix;
 use common::subject::{Place, Subject};
 use common::{adapters, function_tables, raw, watchdog};
 use fencepost::prelude::*;
@@ -149,7 +149,7 @@ fn start_early(subject: &Subject) {
     assert!(submitted >= 2 * LAUNCHES as usize, "{submitted} submissions");
     assert_eq!(waiting, 0, "of {submitted} submissions");
     assert!(ordered >= LAUNCHES as usize, "{ordered} barriers order launches after earlier batches");
-    let right = (0..=LAUNCHES).fold(0, |y, b| mixed(y, 3, 1, b));
+    let right = (0..=LAUNCHES).fold(0, |y, b| Mix::of(3, b, 1, y));
     for (queue, array) in &queues {
         assert_eq!(queue.read(array).wait().unwrap(), [right; N]);
     }
@@ -223,7 +223,7 @@ fn barriers(
         seen - before[0]
     };
     let seen = (0..rounds).map(round).collect();
-    let right = (0..rounds * LAUNCHES).fold(0, |y, at| mixed(y, 3, 1, at % LAUNCHES));
+    let right = (0..rounds * LAUNCHES).fold(0, |y, at| Mix::of(3, at % LAUNCHES, 1, y));
     for array in &arrays {
         assert_eq!(ctx.default_queue().read(array).wait().unwrap(), [right; N]);
     }

@@ -48,11 +48,6 @@ pub fn mix(queue: &CommandQueue, a: u32, b: u32, x: &DeviceArray<u32>, y: &mut D
     queue.launch(&kernel, grid, Mix { a, b, x, y }).expect("a launch");
 }
 
-/// Returns the result of [`Mix`] for one element.
-pub fn mixed(y: u32, a: u32, x: u32, b: u32) -> u32 {
-    y.wrapping_mul(a).wrapping_add(x).wrapping_add(b)
-}
-
 /// The same computation as [`Mix`].
 const MIXED: &str = "
 struct Params { a: u32, b: u32 }
@@ -75,7 +70,7 @@ fn mix_on_host(groups: [u32; 3], _: [u32; 3], params: &[u8], buffers: &mut [Host
     let elements = x.bytes().chunks_exact(4).zip(y.bytes_mut().chunks_exact_mut(4));
     for (x, y) in elements.take(invocations) {
         let word = |bytes: &[u8]| bytemuck::pod_read_unaligned::<u32>(bytes);
-        let after = mixed(word(y), a, word(x), b);
+        let after = Mix::of(a, b, word(x), word(y));
         y.copy_from_slice(&after.to_ne_bytes());
     }
 }

@@ -1,6 +1,6 @@
 //! Actions with an exact result. An action uses its own queues, and keeps nothing.
 
-use super::common::kernels::{Iota, Mix, mixed};
+use super::common::kernels::{Iota, Mix};
 use fencepost::prelude::*;
 use fencepost::{Context, Download, HostArray, QueueOptions, Result, Upload, region};
 use half::f16;
@@ -108,7 +108,7 @@ fn launches(ctx: &Context) -> Result<()> {
     let mut few = queue.zeros([256])?;
     let groups = queue.array(&[1_u32, 1, 1])?;
     queue.launch(&iota, Grid::indirect(&groups, 0), Iota { start: 1, step: 2, out: &mut few })?;
-    assert_eq!(queue.read(&y).wait()?, [mixed(2, 3, 5, 1); N]);
+    assert_eq!(queue.read(&y).wait()?, [Mix::of(3, 1, 5, 2); N]);
     assert_eq!(other.read(&z).wait()?, counted());
     let found = queue.read(&few).wait()?;
     let done = iota.workgroup()[0] as usize;
@@ -198,7 +198,7 @@ fn graphs(ctx: &Context) -> Result<()> {
     let runs = [queue.replay(&graph)?, other.replay(&graph)?];
     for run in runs {
         let found = run.read(&shown)?.wait()?;
-        assert!(found.iter().zip(0..).all(|(&found, x)| found == mixed(2, 3, x, 1)));
+        assert!(found.iter().zip(0..).all(|(&found, x)| found == Mix::of(3, 1, x, 2)));
     }
     Ok(())
 }

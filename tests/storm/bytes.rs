@@ -1,7 +1,7 @@
 //! Steps that make, change and read arrays.
 
 use super::array::{Access, Owned};
-use super::common::kernels::{Iota, Mix, mixed};
+use super::common::kernels::{Iota, Mix};
 use super::shared::{CONSTANTS, Lane};
 use super::waits::{Coming, Done};
 use super::worker::Worker;
@@ -181,7 +181,7 @@ impl Worker<'_> {
             lane.queue.launch_dyn(&home.mixed()?, grid, args![a = a, b = b, x = &x, y = &mut y])?;
         }
         let shorter = range.start..range.end.min(range.start + words.len());
-        self.arrays[to].change(shorter, |i, word| mixed(word, a, words[i], b));
+        self.arrays[to].change(shorter, |i, word| Mix::of(a, b, words[i], word));
         if let Some(from) = from {
             self.used(from, &lane, Access::Read);
         }

@@ -1,7 +1,7 @@
 //! D04: one program gives the same bytes on every device.
 
 use super::lanes::on_lanes;
-use crate::common::kernels::{Iota, Mix, Spin, mixed};
+use crate::common::kernels::{Iota, Mix, Spin};
 use crate::common::{Case, Subject, case};
 use fencepost::prelude::*;
 
@@ -95,7 +95,7 @@ impl Program {
             .launch(&self.mix, Grid::threads([N]), Mix { a: 2 * turn + 1, b: turn, x: &x, y: &mut y })
             .unwrap();
         for i in 0..N {
-            self.host[to][i] = mixed(self.host[to][i], 2 * turn + 1, self.host[from][i], turn);
+            self.host[to][i] = Mix::of(2 * turn + 1, turn, self.host[from][i], self.host[to][i]);
         }
     }
 

@@ -1,7 +1,7 @@
 //! D02: several contexts at once, on one adapter and on several.
 
 use crate::common::early_results::{self, RUNS};
-use crate::common::kernels::{Iota, Mix, Spin, mix, mixed};
+use crate::common::kernels::{Iota, Mix, Spin, mix};
 use crate::common::partners::{each_pair, every_pair, partners, without_threads};
 use crate::common::thread;
 use crate::common::{Case, Subject, case, dump, hold};
@@ -240,7 +240,7 @@ fn pipeline(s: &Subject) {
         reads.push(queues[2].read(&buffers[2][half][1]));
     }
     for (block, read) in reads.into_iter().enumerate() {
-        let expected = (0..3).fold(block as u32, |value, stage| mixed(0, 0, value, stage + 1));
+        let expected = (0..3).fold(block as u32, |value, stage| Mix::of(0, stage + 1, value, 0));
         assert_eq!(read.wait().unwrap(), [expected; N], "block {block}");
     }
 }

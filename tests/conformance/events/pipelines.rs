@@ -1,7 +1,7 @@
 //! E09, E10, E11: the diamond, the double buffer, and a resource with several holders; the values are exact only if
 //! every wait works.
 
-use crate::common::kernels::{Mix, mix, mixed};
+use crate::common::kernels::{Mix, mix};
 use crate::common::thread;
 use crate::common::{Case, Subject, case};
 use fencepost::prelude::*;
@@ -116,7 +116,7 @@ fn double_buffer(subject: &Subject) {
         mix(&compute, 31, block, &buffers[side], &mut sum);
         free[side].record(&compute).unwrap();
     }
-    let fold = |i| (0..BLOCKS).fold(0, |sum, block| mixed(sum, 31, element(block, i), block));
+    let fold = |i| (0..BLOCKS).fold(0, |sum, block| Mix::of(31, block, element(block, i), sum));
     let expected: Vec<u32> = (0..BLOCK).map(fold).collect();
     assert_eq!(compute.read(&sum).wait().unwrap(), expected);
 }
@@ -154,6 +154,6 @@ fn acquired(subject: &Subject) {
         }
     });
     before.wait().unwrap();
-    let expected = (0..5).fold(0, |y, holder| mixed(y, 3, 1, holder));
+    let expected = (0..5).fold(0, |y, holder| Mix::of(3, holder, 1, y));
     assert_eq!(queues[0].read(&x).wait().unwrap(), [expected; BLOCK]);
 }

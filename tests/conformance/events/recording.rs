@@ -1,6 +1,6 @@
 //! E06: events that are made once and recorded often.
 
-use crate::common::kernels::{mix, mixed};
+use crate::common::kernels::{Mix, mix};
 use crate::common::{Case, Subject, case, hold};
 use fencepost::prelude::*;
 
@@ -70,7 +70,7 @@ fn in_a_loop(subject: &Subject) {
         back.wait_for(&went).unwrap();
         mix(&back, 5, 0, &one, &mut y);
         came.record(&back).unwrap();
-        expected = mixed(mixed(expected, 3, 1, turn), 5, 1, 0);
+        expected = Mix::of(5, 0, 1, Mix::of(3, turn, 1, expected));
         if turn % 20 == 19 {
             came.wait().unwrap();
             assert_eq!(back.read(&y).wait().unwrap(), [expected; N]);

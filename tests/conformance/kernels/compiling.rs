@@ -1,7 +1,7 @@
 //! K09: kernels that are compiled at once or later; shaders in several files.
 
 use super::shaders::{Host, set_word};
-use crate::common::kernels::{Mix, mixed};
+use crate::common::kernels::Mix;
 use crate::common::{Case, Subject, case};
 use fencepost::prelude::*;
 use fencepost::{ErrorDetail, ShaderSource};
@@ -31,7 +31,7 @@ fn launched(ctx: &Context, mix: &Kernel<Mix<'static>>) -> Vec<u32> {
 
 fn later(s: &Subject) {
     let ctx = s.ctx();
-    let expected = [mixed(0, 5, 3, 7); N];
+    let expected = [Mix::of(5, 7, 3, 0); N];
     let first = ctx.kernel_later::<Mix>(&[]);
     assert_eq!(launched(&ctx, &first.wait().unwrap()), expected);
     assert_eq!(launched(&ctx, &ctx.kernel::<Mix>().unwrap()), expected);
@@ -51,7 +51,7 @@ fn many(s: &Subject) {
             scope.spawn(move || {
                 let kernel = crate::common::block_on(kernel).unwrap();
                 assert_eq!(kernel.workgroup()[0], sizes[at % sizes.len()] as u32);
-                ctx.queue("own").scope(|| assert_eq!(launched(ctx, &kernel), [mixed(0, 5, 3, 7); N]));
+                ctx.queue("own").scope(|| assert_eq!(launched(ctx, &kernel), [Mix::of(5, 7, 3, 0); N]));
             });
         }
     });
@@ -78,7 +78,7 @@ fn dropped(s: &Subject) {
         let mut polled = ctx.kernel_later::<Mix>(&[("WORKGROUP", 8.0)]);
         drop(polled.wait_timeout(std::time::Duration::ZERO).unwrap());
         drop(polled);
-        assert_eq!(launched(&ctx, &ctx.kernel::<Mix>().unwrap()), [mixed(0, 5, 3, 7); N]);
+        assert_eq!(launched(&ctx, &ctx.kernel::<Mix>().unwrap()), [Mix::of(5, 7, 3, 0); N]);
     }
 }
 

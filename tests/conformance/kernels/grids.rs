@@ -1,7 +1,7 @@
 //! K07: grids by threads and by groups, in one to three dimensions, and from device memory.
 
 use super::shaders::{NOTHING, TALLY, Text, set_word, word, words};
-use crate::common::kernels::{Iota, Mix, mixed};
+use crate::common::kernels::{Iota, Mix};
 use crate::common::{Case, Subject, WRAPS, case};
 use fencepost::{CommandQueue, Context, DynKernel, ErrorDetail, Grid, args};
 
@@ -138,7 +138,7 @@ fn folded(s: &Subject) {
     queue.launch(&iota, Grid::threads([LONG]), Iota { start: 7, step: 3, out: &mut x }).unwrap();
     queue.launch(&mix, Grid::threads([LONG]), Mix { a: 5, b: 9, x: &x, y: &mut y }).unwrap();
     assert!(queue.read(&x).wait().unwrap().into_iter().eq((0..LONG as u32).map(|i| 7 + 3 * i)));
-    let each_once = (0..LONG as u32 - 1).map(|i| mixed(0, 5, 7 + 3 * i, 9));
+    let each_once = (0..LONG as u32 - 1).map(|i| Mix::of(5, 9, 7 + 3 * i, 0));
     assert!(queue.read(&y).wait().unwrap().into_iter().eq(each_once));
 }
 

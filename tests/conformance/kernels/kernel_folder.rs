@@ -1,6 +1,6 @@
 //! K09: the results of a driver's compiler are stored in a folder for the next run of the program.
 
-use crate::common::kernels::{Mix, mixed};
+use crate::common::kernels::Mix;
 use crate::common::{Case, Subject, cached, case};
 use fencepost::prelude::*;
 use fencepost::{AdoptOptions, RecorderChoice};
@@ -61,7 +61,7 @@ fn run(s: &Subject, recorder: RecorderChoice, folder: &Path) {
         let x = ctx.full([N], 3_u32).unwrap();
         let mut y = ctx.zeros([N]).unwrap();
         ctx.current_queue().launch(&mix, Grid::threads([N]), Mix { a: 5, b: 7, x: &x, y: &mut y }).unwrap();
-        assert_eq!(ctx.current_queue().read(&y).wait().unwrap(), [mixed(0, 5, 3, 7); N]);
+        assert_eq!(ctx.current_queue().read(&y).wait().unwrap(), [Mix::of(5, 7, 3, 0); N]);
     }
 }
 

@@ -1,7 +1,7 @@
 //! K08: several threads enqueue one kernel at the same time.
 
 use super::shaders;
-use crate::common::kernels::{Mix, mixed};
+use crate::common::kernels::Mix;
 use crate::common::thread;
 use crate::common::{Case, Subject, case};
 use fencepost::prelude::*;
@@ -50,7 +50,7 @@ fn run(s: &Subject, queue: impl Fn(&Context) -> CommandQueue + Sync) {
             let args = Mix { a: number + 2, b, x: &x, y: &mut y };
             queue.launch(&kernel, Grid::threads([N]), args).unwrap();
         }
-        let expected = (0..LAUNCHES).fold(number, |y, b| mixed(y, number + 2, 5, b));
+        let expected = (0..LAUNCHES).fold(number, |y, b| Mix::of(number + 2, b, 5, y));
         assert_eq!(queue.read(&y).wait().unwrap(), [expected; N], "thread {number}");
     });
 }

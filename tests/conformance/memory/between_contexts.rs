@@ -1,6 +1,6 @@
 //! M09: copies from one context to another.
 
-use crate::common::kernels::{Iota, Mix, mixed};
+use crate::common::kernels::{Iota, Mix};
 use crate::common::partners::{counted, each_pair, each_pair_with, every_pair, faulty_pair, partners};
 use crate::common::{Calls, Case, Subject, assert_error, case};
 use fencepost::prelude::*;
@@ -97,7 +97,7 @@ fn ordered(s: &Subject) {
             after.fill(&mut x, 77).unwrap();
             user.launch(&mix, Grid::threads([LARGE]), Mix { a: 5, b: 1, x: &y, y: &mut sum }).unwrap();
         }
-        let step = |sum, (round, i): (u32, u32)| mixed(sum, 5, round + 2 * i, 1);
+        let step = |sum, (round, i): (u32, u32)| Mix::of(5, 1, round + 2 * i, sum);
         let expected = |i: u32| (0..3).fold(3, |sum, round| step(sum, (round, i)));
         let found = user.read(&sum).wait().unwrap();
         let wrong = (0..LARGE).find(|&i| found[i] != expected(i as u32));

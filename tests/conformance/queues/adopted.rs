@@ -1,6 +1,6 @@
 //! Q13, adopted devices: a context on the caller's wgpu device and queue.
 
-use crate::common::kernels::{mix, mixed};
+use crate::common::kernels::{Mix, mix};
 use crate::common::program::Program;
 use crate::common::{Case, NO_DEVICE, Subject, case, queues, raw};
 use fencepost::prelude::*;
@@ -31,7 +31,7 @@ fn exercise(ctx: &Context) {
     for turn in 0..20 {
         let queue = if turn % 2 == 0 { &one } else { &two };
         mix(queue, 5, turn, &x, &mut y);
-        expected = mixed(expected, 5, 3, turn);
+        expected = Mix::of(5, turn, 3, expected);
     }
     assert_eq!(one.read(&y).wait().unwrap(), [expected; N]);
 }
@@ -80,7 +80,7 @@ fn caller_submits(subject: &Subject) {
     for turn in 0..50 {
         caller.submit(turn);
         mix(&ours, 3, turn, &x, &mut y);
-        expected = mixed(expected, 3, 1, turn);
+        expected = Mix::of(3, turn, 1, expected);
         ours.flush().unwrap();
         caller.submit(turn + 1000);
         if turn % 10 == 0 {

@@ -1,7 +1,7 @@
 //! Q13, the caller's own commands: they run in the order of a queue, and the policy orders them.
 
 use crate::common::busy::{Setup, Verb, each_returns};
-use crate::common::kernels::{Iota, Mix, mix, mixed};
+use crate::common::kernels::{Iota, Mix, mix};
 use crate::common::program::{Program, beside};
 use crate::common::{Case, Subject, TOO_MANY, assert_error, case, dump, hold, queues, raw, wgpu_only};
 use fencepost::prelude::*;
@@ -56,7 +56,7 @@ fn in_order(subject: &Subject) {
             copy(&queue, &x, &mut y).unwrap();
             mix(&queue, 5, turn, &ones, &mut y);
             copy(&queue, &y, &mut x).unwrap();
-            expected = mixed(mixed(expected, 3, 1, turn), 5, 1, turn);
+            expected = Mix::of(5, turn, 1, Mix::of(3, turn, 1, expected));
             reads.push((queue.read(&x), expected));
         }
         for (read, expected) in reads {
@@ -188,7 +188,7 @@ fn policy(subject: &Subject) {
             copy(&two, &x, &mut y).unwrap();
             mix(&one, 2, 1, &ones, &mut y);
             copy(&two, &y, &mut x).unwrap();
-            expected = mixed(mixed(expected, 3, 1, turn), 2, 1, 1);
+            expected = Mix::of(2, 1, 1, Mix::of(3, turn, 1, expected));
         }
         assert_eq!(one.read(&x).wait().unwrap(), [expected; N]);
     }
@@ -341,7 +341,7 @@ impl Machine<'_> {
         match rng.u32(..6) {
             0 => {
                 queue.launch(&self.mix, Grid::threads([x.len()]), Mix { a: 3, b: value, x, y }).unwrap();
-                new.iter_mut().zip(&old).for_each(|(y, &x)| *y = mixed(*y, 3, x, value));
+                new.iter_mut().zip(&old).for_each(|(y, &x)| *y = Mix::of(3, value, x, *y));
             }
             1 => {
                 queue.fill(y, value).unwrap();

@@ -1,7 +1,7 @@
 //! Q01: enqueueing and flushing return before the work is done, whatever the driver does.
 
 use crate::common::busy::{Busy, Setup, Verb, each_returns};
-use crate::common::kernels::{Mix, mixed};
+use crate::common::kernels::Mix;
 use crate::common::{Case, Subject, case, hold};
 use fencepost::prelude::*;
 
@@ -93,7 +93,7 @@ impl Things {
     }
 
     fn check(&mut self) {
-        let y = 2 * mixed(mixed(3, 2, 7, 1), 2, 5, 1);
+        let y = 2 * Mix::of(2, 1, 5, Mix::of(2, 1, 7, 3));
         let Late { end, finished, read } = std::mem::take(&mut self.late);
         assert_eq!(read.unwrap().wait().unwrap(), [y; N]);
         finished.unwrap().wait().unwrap();

@@ -1,6 +1,6 @@
 //! Q13, arrays on the caller's wgpu buffers: the writes of both sides, and their order.
 
-use crate::common::kernels::{Iota, Mix, mix, mixed};
+use crate::common::kernels::{Iota, Mix, mix};
 use crate::common::program::{Program, beside};
 use crate::common::{Case, Subject, assert_error, case, dump, queues, raw, wgpu_only};
 use fencepost::prelude::*;
@@ -45,7 +45,7 @@ fn lies(subject: &Subject) {
             mix(&queue, 3, b, &first, &mut second);
         }
         queue.finish().wait().unwrap();
-        let all = |y: u32, x: u32| (0..3).fold(y, |y, b| mixed(y, 3, x, b));
+        let all = |y: u32, x: u32| (0..3).fold(y, |y, b| Mix::of(3, b, x, y));
         let expected: Vec<_> = count(100).into_iter().zip(count(7)).map(|(y, x)| all(y, x)).collect();
         assert_eq!(program.read(&y, N), expected);
         assert_eq!(program.read(&x, N), count(7));
@@ -90,7 +90,7 @@ fn put(subject: &Subject) {
         for turn in 0..3 {
             program.put(&count(turn), &buffer);
             mix(&queue, 2, turn, &ones, &mut x);
-            let expected: Vec<_> = count(turn).into_iter().map(|y| mixed(y, 2, 1, turn)).collect();
+            let expected: Vec<_> = count(turn).into_iter().map(|y| Mix::of(2, turn, 1, y)).collect();
             assert_eq!(queue.read(&x).wait().unwrap(), expected);
             // The copy for the read is the first command that uses the new bytes.
             program.put(&count(turn + 50), &buffer);
@@ -137,7 +137,7 @@ fn ping_pong(subject: &Subject) {
         for turn in 0..20 {
             mix(&queue, 3, turn, &ones, &mut y);
             queue.finish().wait().unwrap();
-            expected.iter_mut().for_each(|y| *y = mixed(*y, 3, 1, turn));
+            expected.iter_mut().for_each(|y| *y = Mix::of(3, turn, 1, *y));
             let found = program.read(&buffer, N);
             assert_eq!(found, expected, "turn {turn}");
             expected.iter_mut().for_each(|y| *y ^= turn);
@@ -159,7 +159,7 @@ fn ordered(subject: &Subject) {
         for turn in 0..40 {
             let (queue, y) = if turn % 2 == 0 { (&one, &mut first) } else { (&two, &mut second) };
             queue.launch(&mix, Grid::threads([N]), Mix { a: 3, b: turn, x: &ones, y }).unwrap();
-            expected = mixed(expected, 3, 1, turn);
+            expected = Mix::of(3, turn, 1, expected);
         }
         assert_eq!(one.read(&first).wait().unwrap(), [expected; N]);
         let aliased = two.launch(&mix, Grid::threads([N]), Mix { a: 1, b: 1, x: &first, y: &mut second });
@@ -251,7 +251,7 @@ fn meanwhile(subject: &Subject) {
                 for turn in 0..30 {
                     let args = Mix { a: 5, b: turn, x: &ones, y: &mut y };
                     queue.launch(&mix, Grid::threads([N]), args).unwrap();
-                    expected = mixed(expected, 5, 1, turn);
+                    expected = Mix::of(5, turn, 1, expected);
                     assert_eq!(queue.read(&y).wait().unwrap(), [expected; N]);
                 }
             });

@@ -1,6 +1,6 @@
 //! Q02, Q03: the order inside a queue, and the order between queues.
 
-use crate::common::kernels::{Mix, mix, mixed};
+use crate::common::kernels::{Mix, mix};
 use crate::common::{Case, Subject, case, hold};
 use fencepost::prelude::*;
 
@@ -29,7 +29,7 @@ fn one_queue(subject: &Subject) {
         for turn in 0..40_u32 {
             mix(&queue, 3, turn, &x, &mut y);
             for (y, x) in host_y.iter_mut().zip(host_x) {
-                *y = mixed(*y, 3, x, turn);
+                *y = Mix::of(3, turn, x, *y);
             }
             let part = turn as usize..turn as usize + 20;
             match turn % 4 {

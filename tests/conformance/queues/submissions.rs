@@ -1,7 +1,7 @@
 //! Q17: the submission of everything up to a point, which a program awaits before it presents a frame.
 
 use crate::common::busy::{Setup, Verb, each_returns};
-use crate::common::kernels::{mix, mixed};
+use crate::common::kernels::{Mix, mix};
 use crate::common::program::Program;
 use crate::common::thread;
 use crate::common::{Calls, Case, NO_DEVICE, Subject, assert_error, case, dump, hold, raw};
@@ -51,7 +51,7 @@ fn given_to_the_driver(subject: &Subject) {
         for (turn, (name, wait)) in (0..).zip(WAYS) {
             let before = dump::submitted(&ctx);
             mix(&queue, 3, turn, &ones, &mut y);
-            expected = mixed(expected, 3, 1, turn);
+            expected = Mix::of(3, turn, 1, expected);
             wait(queue.marker().submitted());
             assert!(dump::submitted(&ctx) > before, "{name} returned before the submission");
             assert_eq!(dump::pending(&ctx, "main"), 0, "{name}");
@@ -211,7 +211,7 @@ fn own_commands(subject: &Subject) {
     let mut expected = 0;
     for turn in 0..20 {
         mix(&queue, 3, turn, &ones, &mut y);
-        expected = mixed(expected, 3, 1, turn);
+        expected = Mix::of(3, turn, 1, expected);
         queue.marker().submitted().wait().unwrap();
         assert_eq!(program.read(&buffer, N), [expected; N], "turn {turn}");
     }

@@ -1,6 +1,6 @@
 //! Q14: handles that cross threads, and threads that share queues.
 
-use crate::common::kernels::{Mix, mix, mixed};
+use crate::common::kernels::{Mix, mix};
 use crate::common::thread;
 use crate::common::{Case, Subject, case, hold};
 use fencepost::prelude::*;
@@ -46,7 +46,7 @@ fn one_queue(subject: &Subject) {
         let mut expected = 0;
         for turn in 0..100 {
             mix(&queue, 7, turn, &one, &mut own);
-            expected = mixed(expected, 7, 1, turn);
+            expected = Mix::of(7, turn, 1, expected);
             // Addition commutes, so the sum is the same for every order of the threads.
             mix(&queue, 1, thread, &one, &mut sum.clone());
             if turn % 25 == 0 {

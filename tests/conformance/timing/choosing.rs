@@ -1,7 +1,7 @@
 //! T01: timing is chosen queue by queue, and changes no result.
 
 use super::timed;
-use crate::common::kernels::{Iota, mix, mixed};
+use crate::common::kernels::{Iota, Mix, mix};
 use crate::common::refusing::{self, Call, Rule, not_tried};
 use crate::common::{Case, Subject, case, raw};
 use fencepost::prelude::*;
@@ -62,7 +62,7 @@ pub(super) fn exercise(ctx: &Context, queue: &CommandQueue) -> Vec<Vec<u32>> {
 fn same_results(subject: &Subject) {
     let ctx = subject.ctx();
     let expected = exercise(&ctx, &ctx.queue("plain"));
-    assert_eq!(expected[0][9], mixed(0, 3, 9, 1));
+    assert_eq!(expected[0][9], Mix::of(3, 1, 9, 0));
     for turn in 0..3 {
         assert_eq!(exercise(&ctx, &timed(&ctx, "watched")), expected, "turn {turn}");
     }
@@ -80,7 +80,7 @@ fn together(subject: &Subject) {
         mix(queue, 5, turn, &x, &mut y);
         let mut side = queue.full([N], turn).unwrap();
         mix(queue, 1, 0, &x, &mut side);
-        expected = mixed(expected, 5, 3, turn);
+        expected = Mix::of(5, turn, 3, expected);
     }
     assert_eq!(queues[1].read(&y).wait().unwrap(), [expected; N]);
     assert!(queues[0].marker().seconds_since(&start).wait().unwrap() > 0.0);
