@@ -1,7 +1,7 @@
 //! Kernels that cases launch.
 
+use fencepost::HostBuffer;
 use fencepost::prelude::*;
-use fencepost::{HostBuffer, testing};
 use std::sync::Arc;
 
 /// `out[i]` = the state after `rounds` steps of a generator that starts at `out[i] + i`.
@@ -98,16 +98,6 @@ fn tick() {
 
 /// Returns the kernel `tick(at, clock, ticks)`, on every subject.
 pub fn tick(ctx: &Context) -> DynKernel {
-    if testing::device(ctx).is_none() {
-        let run = |_: [u32; 3], _: [u32; 3], params: &[u8], buffers: &mut [HostBuffer<'_>]| {
-            let at = bytemuck::pod_read_unaligned::<u32>(&params[..4]) as usize;
-            let [clock, ticks] = buffers else { panic!("bug: tick has two buffers") };
-            let now = bytemuck::pod_read_unaligned::<u32>(&clock.bytes()[..4]) + 1;
-            clock.bytes_mut()[..4].copy_from_slice(&now.to_ne_bytes());
-            ticks.bytes_mut()[4 * at..4 * at + 4].copy_from_slice(&now.to_ne_bytes());
-        };
-        ctx.host_kernel("tick", Arc::new(run)).expect("a context on the CPU recorder");
-    }
     ctx.kernel_from(TICK, "tick").expect("the kernel is right")
 }
 

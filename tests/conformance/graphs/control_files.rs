@@ -4,8 +4,7 @@ use crate::common::partners::partners;
 use crate::common::{Calls, Case, Subject, assert_error, case};
 use crate::graphs::control::{ended, iterations_of};
 use fencepost::prelude::*;
-use fencepost::{Bound, Capture, ErrorDetail, Graph, HostBuffer, Result};
-use std::sync::Arc;
+use fencepost::{Bound, Capture, ErrorDetail, Graph, Result};
 
 pub fn cases() -> Vec<Case> {
     vec![
@@ -169,25 +168,12 @@ fn input_condition(subject: &Subject) {
     }
 }
 
-/// Lets the CPU recorder run the kernel of the stored files, which adds its parameter to each element.
-fn know_add(ctx: &Context) {
-    let add = |_: [u32; 3], _: [u32; 3], params: &[u8], buffers: &mut [HostBuffer<'_>]| {
-        let word = |bytes: &[u8]| u32::from_ne_bytes([bytes[0], bytes[1], bytes[2], bytes[3]]);
-        for y in buffers[0].bytes_mut().chunks_exact_mut(4) {
-            let sum = word(y).wrapping_add(word(params));
-            y.copy_from_slice(&sum.to_ne_bytes());
-        }
-    };
-    let _ = ctx.host_kernel("add", Arc::new(add)); // a real device needs no host function
-}
-
 /// Written by `fuzz/src/seeds.rs` when version 2 was introduced.
 const CONDITIONS: &[u8] = include_bytes!("../../data/graph_version_2_conditions.fpg");
 const LOOPS: &[u8] = include_bytes!("../../data/graph_version_2_loops.fpg");
 
 fn version_2(subject: &Subject) {
     let ctx = subject.ctx();
-    know_add(&ctx);
     let queue = ctx.queue("main");
     let graph = Graph::from_bytes(&ctx, CONDITIONS).unwrap();
     let y = graph.output::<u32>("y").unwrap();
@@ -207,7 +193,6 @@ fn version_2(subject: &Subject) {
 
 fn found(subject: &Subject) {
     let ctx = subject.ctx();
-    know_add(&ctx);
     let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/data/fuzz");
     let mut count = 0;
     for entry in std::fs::read_dir(folder).unwrap() {

@@ -1,7 +1,7 @@
 //! G05: named values as arguments of launches that are checked at run time.
 
+use crate::common::kernels::mix_by_text;
 use crate::common::{Calls, Case, Subject, assert_error, assert_says, case};
-use crate::graphs::verbs::mixed as mixed_kernel;
 use fencepost::graph::GraphValue;
 use fencepost::prelude::*;
 use fencepost::{Bound, ErrorDetail};
@@ -18,7 +18,7 @@ const N: usize = 64;
 
 fn by_name_and_position(subject: &Subject) {
     let (ctx, queue) = subject.with_queue("main");
-    let mixed = mixed_kernel(&ctx);
+    let mixed = mix_by_text(&ctx).unwrap();
     let x = queue.full([N], 2_u32).unwrap();
     let mut y = ctx.zeros::<u32, 1>([N]).unwrap();
     let (graph, ()) = queue.graph_of(|c| {
@@ -48,7 +48,7 @@ fn by_name_and_position(subject: &Subject) {
 
 fn in_a_body(subject: &Subject) {
     let (ctx, queue) = subject.with_queue("main");
-    let mixed = mixed_kernel(&ctx);
+    let mixed = mix_by_text(&ctx).unwrap();
     let (graph, _) = queue.graph_of(|c| {
         let b = c.value("b", 1_u32)?;
         let x = c.zeros::<u32, 1>([N])?;
@@ -69,7 +69,7 @@ fn in_a_body(subject: &Subject) {
 
 fn outside(subject: &Subject) {
     let (ctx, queue) = subject.with_queue("main");
-    let mixed = mixed_kernel(&ctx);
+    let mixed = mix_by_text(&ctx).unwrap();
     let x = queue.full([N], 2_u32).unwrap();
     let mut y = ctx.zeros::<u32, 1>([N]).unwrap();
     let (_, gain): (_, GraphValue<u32>) = queue.capture(|c| c.value("gain", 3_u32)).unwrap();

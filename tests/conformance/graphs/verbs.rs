@@ -1,10 +1,9 @@
 //! G03: the effect of every verb on a captured queue, which works afterwards.
 
-use crate::common::kernels::Mix;
+use crate::common::kernels::{Mix, mix_by_text};
 use crate::common::{Calls, Case, Subject, assert_error, case};
 use crate::graphs::temporaries::has_returned;
 use crate::graphs::verb_table::{Behaviour, Call, FirstOf, N, Objects, Phases, Verb, events, table};
-use crate::kernels::shaders::{Host, set_word, word, words};
 use fencepost::prelude::*;
 use fencepost::{Capture, Error, ErrorDetail, Result};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -25,58 +24,6 @@ pub fn cases() -> Vec<Case> {
     ]
 }
 
-/// The same computation as `mix`.
-const MIXED: &str = "
-struct Params { a: u32, b: u32 }
-@group(0) @binding(0) var<uniform> params: Params;
-@group(0) @binding(1) var<storage, read> x: array<u32>;
-@group(0) @binding(2) var<storage, read_write> y: array<u32>;
-@compute @workgroup_size(64)
-fn mixed(@builtin(global_invocation_id) gid: vec3<u32>) {
-    if gid.x < arrayLength(&y) { y[gid.x] = y[gid.x] * params.a + x[gid.x] + params.b; }
-}
-";
-
-/// Returns a kernel that is checked at run time.
-pub fn mixed(ctx: &Context) -> fencepost::DynKernel {
-    if ctx.wgpu().is_none() {
-        let run = |_: [u32; 3], _: [u32; 3], params: &[u8], buffers: &mut [fencepost::HostBuffer<'_>]| {
-            let [a, b] = bytemuck::pod_read_unaligned::<[u32; 2]>(&params[..8]);
-            let [x, y] = buffers else { panic!("bug: mixed has two buffers") };
-            let x: Vec<u32> = x.bytes().chunks_exact(4).map(bytemuck::pod_read_unaligned).collect();
-            for (x, bytes) in x.iter().zip(y.bytes_mut().chunks_exact_mut(4)) {
-                let y = bytemuck::pod_read_unaligned::<u32>(bytes);
-                bytes.copy_from_slice(&Mix::of(a, b, *x, y).to_ne_bytes());
-            }
-        };
-        ctx.host_kernel("mixed", std::sync::Arc::new(run)).unwrap();
-    }
-    ctx.kernel_from(MIXED, "mixed").unwrap()
-}
-
-fn change(y: &mut fencepost::HostBuffer<'_>, change: fn(u32) -> u32) {
-    for at in 0..words(y) {
-        let word = word(y, at);
-        set_word(y, at, change(word));
-    }
-}
-
-/// Gives the CPU recorder host functions for the kernels of the table. A capture refuses the calls, so these compute
-/// nothing.
-fn give(ctx: &Context) {
-    if ctx.wgpu().is_some() {
-        return;
-    }
-    let nothing: Host = |_, _, _, _| ();
-    let add: Host = |_, _, _, y| change(&mut y[0], |word| word + 1);
-    let double: Host = |_, _, _, y| change(&mut y[0], |word| word * 2);
-    let hosts =
-        [("first_of", nothing), ("set_0", nothing), ("last_of", nothing), ("add_1", add), ("double", double)];
-    for (entry, host) in hosts {
-        ctx.host_kernel(entry, std::sync::Arc::new(host)).unwrap();
-    }
-}
-
 fn objects(ctx: Context, other: Context) -> (Objects, CommandQueue) {
     let queue = ctx.queue("main");
     let [x, two] = [7_u32, 2].map(|value| queue.full([N], value).unwrap());
@@ -84,8 +31,7 @@ fn objects(ctx: Context, other: Context) -> (Objects, CommandQueue) {
     let up = ctx.pinned([N]).unwrap();
     let outside = queue.marker();
     let mix = ctx.kernel::<Mix>().unwrap();
-    let mixed = mixed(&ctx);
-    give(&ctx);
+    let mixed = mix_by_text(&ctx).unwrap();
     let returns = ctx.kernel::<FirstOf>().unwrap();
     let phases = ctx.kernel::<Phases>().unwrap();
     (Objects { ctx, other, x, two, mix, mixed, returns, phases, child, up, outside }, queue)
