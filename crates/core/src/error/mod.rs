@@ -740,7 +740,7 @@ pub(crate) fn panic_text(payload: Box<dyn Any + Send>) -> String {
 }
 
 /// Returns the text of a panic.
-fn text_of(panic: &(dyn Any + Send)) -> &str {
+pub(crate) fn text_of(panic: &(dyn Any + Send)) -> &str {
     let text = panic.downcast_ref::<&str>().copied();
     text.or_else(|| panic.downcast_ref::<String>().map(String::as_str)).unwrap_or("a panic without a text")
 }

@@ -9,7 +9,7 @@ use crate::device::SubmitFailure;
 use crate::device::wgpu_device::WgpuDevice;
 use crate::device::wgpu_pipeline::BindGroups;
 use crate::driver::error_scopes::{LateErrors, Operation, Scoped, scoped};
-use crate::error::ErrorDetail;
+use crate::error::{ErrorDetail, text_of};
 use crate::memory::block::Block;
 use crate::record::lanes::LaneFence;
 use crate::record::submitter;
@@ -148,9 +148,7 @@ fn panicked<K>(device: &WgpuDevice, recorded: Option<K>, panic: &(dyn Any + Send
         device.lost().raise("wgpu panicked in a submission");
         std::mem::forget(recorded);
     }
-    let text = panic.downcast_ref::<String>().map(String::as_str);
-    let text = text.or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or("no text");
-    let message = format!("wgpu panicked: {text}");
+    let message = format!("wgpu panicked: {}", text_of(panic));
     device.failure(|| ErrorDetail::Device { object: "a submission".into(), message }.into())
 }
 

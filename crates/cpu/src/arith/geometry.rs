@@ -71,19 +71,9 @@ fn each<R: Real>(a: &[R], b: &[R], f: impl Fn(R, R) -> R) -> Vector<R> {
 
 #[cfg(test)]
 mod tests {
-    use crate::arith::tests::edges::{INTEGERS, integers, real, value, wrapped};
+    use crate::arith::tests::edges::{FLOAT_TYPES, INTEGERS, integers, real, value, wrapped};
     use crate::arith::{Operand, Outcome, Scalar, math};
-    use half::f16;
     use naga::MathFunction as Fun;
-
-    type Make = fn(f64) -> Scalar;
-
-    /// Constructor of each float type, with the distance from 1 to the next number.
-    const TYPES: [(Make, f64); 3] = [
-        (|x| Scalar::F16(f16::from_f64(x)), 1.0 / 1024.0),
-        (|x| Scalar::F32(x as f32), f32::EPSILON as f64),
-        (Scalar::F64, f64::EPSILON),
-    ];
 
     /// Calls a function on vectors. Returns the components of the result.
     fn call(fun: Fun, args: &[&[Scalar]]) -> Vec<f64> {
@@ -103,7 +93,7 @@ mod tests {
     /// numbers, and the distance from 1 to the next number of the type.
     fn vectors(test: impl Fn(&[Vec<Scalar>; 3], &[Vec<f64>; 3], f64)) {
         let mut random = fastrand::Rng::with_seed(8);
-        for (make, epsilon) in TYPES {
+        for (make, epsilon) in FLOAT_TYPES {
             for size in (2..=4).cycle().take(300) {
                 let scalars: [Vec<Scalar>; 3] =
                     std::array::from_fn(|_| (0..size).map(|_| make(random.f64() * 8.0 - 4.0)).collect());
@@ -151,7 +141,7 @@ mod tests {
                 bound,
             );
         });
-        for (make, _) in TYPES {
+        for (make, _) in FLOAT_TYPES {
             let x = Operand::Scalar(make(-1.5));
             let y = Operand::Scalar(make(2.0));
             assert_eq!(components(math(Fun::Length, &[x])), [1.5]);
@@ -217,7 +207,7 @@ mod tests {
 
     #[test]
     fn refraction_follows_the_law_of_snell() {
-        for (make, epsilon) in TYPES {
+        for (make, epsilon) in FLOAT_TYPES {
             for degree in 0..90 {
                 for ratio in [0.5, 0.75, 1.0, 1.25, 2.0] {
                     let angle = f64::from(degree).to_radians();

@@ -53,19 +53,10 @@ fn multiply<R: Lift>(rows: usize, a: &[Scalar], b: &[Scalar]) -> Components {
 #[cfg(test)]
 mod tests {
     use super::binary_whole;
-    use crate::arith::tests::edges::real;
+    use crate::arith::tests::edges::{FLOAT_TYPES, Make, real};
     use crate::arith::{Operand, Outcome, Scalar, math};
     use half::f16;
     use naga::{BinaryOperator as Op, MathFunction as Fun};
-
-    type Make = fn(f64) -> Scalar;
-
-    /// Constructor of each float type, with the distance from 1 to the next number.
-    const TYPES: [(Make, f64); 3] = [
-        (|x| Scalar::F16(f16::from_f64(x)), 1.0 / 1024.0),
-        (|x| Scalar::F32(x as f32), f32::EPSILON as f64),
-        (Scalar::F64, f64::EPSILON),
-    ];
 
     /// A matrix as a list of its rows.
     type Rows = Vec<Vec<f64>>;
@@ -105,7 +96,7 @@ mod tests {
     #[test]
     fn products_of_matrices_and_vectors_are_those_of_linear_algebra() {
         let mut random = fastrand::Rng::with_seed(9);
-        for (make, _) in TYPES {
+        for (make, _) in FLOAT_TYPES {
             for (outer, inner, other) in (0..27).map(|i| (2 + i / 9, 2 + i / 3 % 3, 2 + i % 3)) {
                 let a = small(&mut random, inner, outer);
                 let b = small(&mut random, other, inner);
@@ -131,7 +122,7 @@ mod tests {
     #[test]
     fn other_operators_of_matrices_and_vectors_are_componentwise() {
         let mut random = fastrand::Rng::with_seed(10);
-        for (make, _) in TYPES {
+        for (make, _) in FLOAT_TYPES {
             for (columns, rows) in (0..9).map(|i| (2 + i / 3, 2 + i % 3)) {
                 let a = small(&mut random, columns, rows);
                 let b = small(&mut random, columns, rows);
@@ -165,7 +156,7 @@ mod tests {
     fn a_product_of_f16_matrices_rounds_each_component_once() {
         // The partial sums of 2048 + 1 + 1 + 1 are not `f16`s, and the total is rounded to 2052.
         let rows = vec![vec![2048.0, 1.0, 1.0, 1.0], vec![0.0; 4]];
-        let values = scalars(TYPES[0].0, &rows);
+        let values = scalars(FLOAT_TYPES[0].0, &rows);
         let ones = [Scalar::F16(f16::ONE); 4];
         let product = binary_whole(Op::Multiply, matrix(&rows, &values), Operand::Vector(&ones));
         assert_eq!(rows_of(product), [[2052.0], [0.0]]);
@@ -174,7 +165,7 @@ mod tests {
     #[test]
     fn a_matrix_times_its_inverse_is_the_identity() {
         let mut random = fastrand::Rng::with_seed(11);
-        for (make, epsilon) in TYPES {
+        for (make, epsilon) in FLOAT_TYPES {
             for size in (2..=4).cycle().take(300) {
                 let mut a = small(&mut random, size, size);
                 // A large diagonal keeps the matrix far from singular.
@@ -194,7 +185,7 @@ mod tests {
     #[test]
     fn a_determinant_is_the_volume_that_elimination_leaves_on_the_diagonal() {
         let mut random = fastrand::Rng::with_seed(12);
-        for (make, _) in TYPES {
+        for (make, _) in FLOAT_TYPES {
             for size in (2..=4).cycle().take(300) {
                 let a = small(&mut random, size, size);
                 let x = scalars(make, &a);

@@ -8,6 +8,16 @@ use naga::{MathFunction, ScalarKind};
 pub(crate) const INTEGERS: [naga::Scalar; 4] =
     [naga::Scalar::I32, naga::Scalar::U32, naga::Scalar::I64, naga::Scalar::U64];
 
+/// Function that makes a number of a type.
+pub(crate) type Make = fn(f64) -> Scalar;
+
+/// Constructor of each float type, with the distance from 1 to the next number.
+pub(crate) const FLOAT_TYPES: [(Make, f64); 3] = [
+    (|x| Scalar::F16(f16::from_f64(x)), 1.0 / 1024.0),
+    (|x| Scalar::F32(x as f32), f32::EPSILON as f64),
+    (Scalar::F64, f64::EPSILON),
+];
+
 /// Returns about 200 numbers: zeros, subnormals, infinities, NaN, extremes, halves, powers of two and random ones.
 pub(crate) fn floats() -> Vec<f32> {
     let mut positive =
