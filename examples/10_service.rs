@@ -50,7 +50,7 @@ struct Service {
 /// even if many are pending.
 async fn answer(State(service): State<Arc<Service>>, body: Bytes) -> Result<Vec<u8>, (StatusCode, String)> {
     let (words, []) = body.as_chunks::<4>() else {
-        return Err((StatusCode::BAD_REQUEST, format!("{} bytes are no whole number of u32", body.len())));
+        return Err((StatusCode::BAD_REQUEST, format!("{} bytes are not a whole number of u32", body.len())));
     };
     let numbers: Vec<u32> = words.iter().copied().map(u32::from_le_bytes).collect();
     let failed = |error: &dyn std::fmt::Display| (StatusCode::INTERNAL_SERVER_ERROR, error.to_string());

@@ -84,7 +84,7 @@ pub(crate) fn open(name: &str) -> Result<Box<dyn Handover>> {
         return Ok(Box::new(Expert::open(&adapter()?)?));
     }
     let found = Contestant::all().into_iter().find(|known| known.recorder.contestant == name);
-    let opened = found.with_context(|| format!("`{name}` is no contestant"))?.open()?;
+    let opened = found.with_context(|| format!("`{name}` is not a contestant"))?.open()?;
     Ok(Box::new(opened.with_context(|| format!("the noop back end does not take `{name}`"))?))
 }
 

@@ -24,7 +24,7 @@ enum Form {
         columns: usize,
         rows: usize,
     },
-    /// An array of numbers that is no vector.
+    /// An array of numbers that is not a vector.
     List,
     Struct(&'static StructType),
 }

@@ -180,7 +180,7 @@ mod tests {
             [false, false, true, true].map(Some)
         );
         let known = SNIPPETS.iter().all(|name| entries.iter().any(|entry| entry.name == *name));
-        assert!(known, "a name of SNIPPETS is no snippet");
+        assert!(known, "a name of SNIPPETS is not a snippet");
     }
 
     #[test]

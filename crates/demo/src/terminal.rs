@@ -14,7 +14,7 @@ const KITTY_CHUNK: usize = 4096;
 
 impl Protocol {
     /// Returns the protocol of the terminal that the environment variables describe; `None` if it does not show pictures,
-    /// if standard output is no terminal, or if the run is headless.
+    /// if standard output is not a terminal, or if the run is headless.
     ///
     /// Inside tmux or screen the result is `None`, because these programs do not pass the control sequences on.
     pub(crate) fn find(

@@ -41,7 +41,7 @@ fn unordered(change: impl FnOnce(&mut GraphFile)) -> Option<String> {
 fn gate_of(graph: &mut GraphFile) -> &mut FileGate {
     match &mut graph.commands[8].work {
         FileWork::Gate(gate) => gate,
-        work => panic!("{work:?} is no gate"),
+        work => panic!("{work:?} is not a gate"),
     }
 }
 
@@ -105,7 +105,7 @@ fn a_body_with_work_that_cannot_be_in_one_is_an_error() {
     assert!(in_body(7).contains("a body has an output"));
     let overlap = |graph: &mut GraphFile| match &mut graph.commands[3].work {
         FileWork::Copy { dst, .. } => dst.offset = 8,
-        work => panic!("{work:?} is no copy"),
+        work => panic!("{work:?} is not a copy"),
     };
     assert!(refused(overlap).contains("shares bytes with its target"));
     let previous = |graph: &mut GraphFile| graph.nodes[9].previous = Some(0);

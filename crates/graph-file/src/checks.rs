@@ -252,7 +252,9 @@ impl BodyChecks {
     pub(crate) fn add(&mut self, graph: &GraphFile, node: &FileNode) -> Checked {
         let work = graph.work_of(node);
         let is_gate = matches!(work, FileWork::Gate(_));
-        ensure(is_gate || node.previous.is_none(), || "a node that is no gate has a previous gate".into())?;
+        ensure(is_gate || node.previous.is_none(), || {
+            "a node that is not a gate has a previous gate".into()
+        })?;
         self.gates += u32::from(is_gate);
         if !is_gate && node.gate.is_none() {
             return Ok(());

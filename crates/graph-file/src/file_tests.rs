@@ -273,14 +273,14 @@ pub(super) fn refused_in(mut graph: GraphFile, change: impl FnOnce(&mut GraphFil
 fn launch_of(graph: &mut GraphFile) -> &mut FileLaunch {
     match &mut graph.commands[1].work {
         FileWork::Launch(launch) => launch,
-        work => panic!("{work:?} is no launch"),
+        work => panic!("{work:?} is not a launch"),
     }
 }
 
 fn region_of(graph: &mut GraphFile) -> &mut FileRegion {
     match &mut graph.commands[6].work {
         FileWork::Region(region) => region,
-        work => panic!("{work:?} is no region"),
+        work => panic!("{work:?} is not a region"),
     }
 }
 
@@ -321,7 +321,7 @@ fn a_command_that_contradicts_itself_is_an_error() {
     assert!(refused(both).contains("two group counts"));
     let larger = |graph: &mut GraphFile| match &mut graph.commands[2].work {
         FileWork::Launch(launch) => launch.indirect = Some(range(1, 0, 16)),
-        work => panic!("{work:?} is no launch"),
+        work => panic!("{work:?} is not a launch"),
     };
     assert!(refused(larger).contains("the group counts of a launch have 16 bytes"));
     assert!(refused(|graph| graph.outputs[0].len = u64::MAX).contains("is read from 64 bytes"));
@@ -348,7 +348,7 @@ fn a_command_that_contradicts_itself_is_an_error() {
 fn an_input_or_a_value_that_contradicts_itself_is_an_error() {
     let input_of = |graph: &mut GraphFile, change: fn(&mut FileInput)| match &mut graph.blocks[2].contents {
         BlockContents::Input(input) => change(input),
-        contents => panic!("{contents:?} is no input"),
+        contents => panic!("{contents:?} is not an input"),
     };
     type Change = (u64, fn(&mut FileInput), &'static str);
     let changes: [Change; 8] = [

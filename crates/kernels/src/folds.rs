@@ -35,7 +35,7 @@ fn shape(module: &Module, function: &Function) -> String {
 fn snippet() -> &'static str {
     static SHAPE: OnceLock<String> = OnceLock::new();
     SHAPE.get_or_init(|| {
-        let module = naga::front::wgsl::parse_str(SNIPPET).expect("bug: a snippet of ours is no WGSL");
+        let module = naga::front::wgsl::parse_str(SNIPPET).expect("bug: a snippet of ours is not WGSL");
         let (_, linear) = module.functions.iter().next().expect("bug: the snippet has no function");
         shape(&module, linear)
     })

@@ -101,7 +101,7 @@ fn of_whole(message: &str) -> Option<&'static str> {
         | "Constants cannot get the array length of a dynamically sized array"
         | "Cannot call arrayLength on array sized by override-expression"
         | "Constants don't support array length expressions" => {
-            "`arrayLength` takes a pointer to an array without a fixed length, and is no constant"
+            "`arrayLength` takes a pointer to an array without a fixed length, and is not a constant"
         }
         "Division by zero" => "the divisor is the constant 0: divide by another number",
         "Remainder by zero" => "the divisor of the remainder is the constant 0: use another number",

@@ -166,7 +166,7 @@ fn texts() -> &'static Module {
                 .iter()
                 .for_each(|name| vector_function(&mut text, name, "f64", (&["T", "T"], "T"), size));
         }
-        naga::front::wgsl::parse_str(&text).expect("bug: a text of ours is no WGSL")
+        naga::front::wgsl::parse_str(&text).expect("bug: a text of ours is not WGSL")
     })
 }
 

@@ -366,10 +366,8 @@ impl Module {
                 interface.params = Some(self.uniform(variable, binding.binding));
                 Ok(())
             }
-            _ => {
-                Err(self
-                    .unsupported(variable, "textures, samplers and acceleration structures are no arguments"))
-            }
+            _ => Err(self
+                .unsupported(variable, "textures, samplers and acceleration structures cannot be arguments")),
         }
     }
 
@@ -474,7 +472,7 @@ impl Entry {
         }
         if immediate_block::bytes(&module).is_some_and(|bytes| bytes > immediate_block::MAX_BYTES) {
             let what = format!(
-                "the values of a launch have more than {} bytes, so they are no immediates",
+                "the values of a launch have more than {} bytes, so they cannot be immediates",
                 immediate_block::MAX_BYTES
             );
             return Err(unsupported(what));

@@ -184,7 +184,7 @@ mod tests {
         assert!(TRUSTED.is_sorted_by(|a, b| a.name < b.name));
         for kernel in TRUSTED {
             let file = format!("{}.wgsl", kernel.name);
-            assert!(builtins().iter().any(|(known, _)| **known == file), "{file} is no built-in shader");
+            assert!(builtins().iter().any(|(known, _)| **known == file), "{file} is not a built-in shader");
         }
     }
 

@@ -44,8 +44,8 @@ pub(crate) fn uses<'a>(label: &str, text: &'a str) -> impl Iterator<Item = Resul
     })
 }
 
-/// Returns `true` if the text after `//#use` is a sentence, not a target: the first word is no snippet, and more words
-/// follow.
+/// Returns `true` if the text after `//#use` is a sentence, not a target: the first word is not a snippet, and more
+/// words follow.
 fn is_prose(asked: &str) -> bool {
     let mut words = asked.split_whitespace();
     let is_word = |word: &str| word.chars().all(|c| c.is_alphanumeric() || matches!(c, '_' | '-' | ','));

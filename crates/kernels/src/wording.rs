@@ -357,7 +357,7 @@ impl ErrorPlace<'_> {
             }
             E::InvalidPointerType(pointer) => format!("{} cannot be read", self.quote_any(*pointer)),
             E::InvalidSplatType(value) | E::InvalidVectorType(value) => {
-                format!("{} is no number or vector that fits here", self.quote_any(*value))
+                format!("{} is not a number or vector that fits here", self.quote_any(*value))
             }
             E::InvalidSwizzleComponent(component, size) => {
                 let component = format!("{component:?}").to_lowercase();

@@ -262,7 +262,7 @@ fn an_unsupported_variable_is_refused_by_name() {
     );
     assert_eq!(
         fails("@group(0) @binding(0) var image: texture_2d<f32>; @compute @workgroup_size(1) fn k() {}"),
-        "test.wgsl, `image`: textures, samplers and acceleration structures are no arguments"
+        "test.wgsl, `image`: textures, samplers and acceleration structures cannot be arguments"
     );
     assert_eq!(
         fails(

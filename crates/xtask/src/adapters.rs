@@ -201,7 +201,8 @@ mod tests {
         fs::write(&manifest, MANIFEST.replace("libvulkan_lvp.so", "./lvp.so")).expect("written");
         let driver = Driver::read(&manifest).expect("a manifest");
         assert!(driver.is_software() && !driver.is_usable(), "no library yet");
-        fs::write(dir.path().join("lvp.so"), "a text that is no library, but long enough").expect("written");
+        fs::write(dir.path().join("lvp.so"), "a text that is not a library, but long enough")
+            .expect("written");
         assert!(!driver.is_usable(), "not an ELF file");
         fs::copy(env::current_exe().expect("a path"), dir.path().join("lvp.so")).expect("copied");
         assert!(driver.is_usable());

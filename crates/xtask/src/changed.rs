@@ -98,7 +98,7 @@ mod tests {
         assert_eq!(run(&workspace, &count, Ok(Done::Yes)), 1);
         assert_eq!(run(&workspace, &count, Ok(Done::Yes)), 1, "nothing has changed");
         fs::write(dir.path().join("docs/testing.md"), "two").expect("written");
-        assert_eq!(run(&workspace, &count, Ok(Done::Yes)), 1, "a page is no input");
+        assert_eq!(run(&workspace, &count, Ok(Done::Yes)), 1, "a page is not an input");
         fs::write(dir.path().join("crates/core/src/lib.rs"), "two").expect("written");
         assert_eq!(run(&workspace, &count, Ok(Done::Yes)), 2);
         fs::write(dir.path().join("crates/core/src/new.rs"), "").expect("written");

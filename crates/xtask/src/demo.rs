@@ -138,7 +138,7 @@ mod tests {
     fn a_folder_and_a_missing_file_are_errors_that_name_them() {
         let dir = tempfile::tempdir().expect("a temporary directory");
         for path in [dir.path().to_owned(), dir.path().join("missing")] {
-            let error = given(std::slice::from_ref(&path)).expect_err("it is no file").to_string();
+            let error = given(std::slice::from_ref(&path)).expect_err("it is not a file").to_string();
             assert_eq!(error, format!("`{}` is not a file", path.display()));
         }
         let file = given(&[PathBuf::from("Cargo.toml")]).expect("tests run in the folder of their package");

@@ -199,7 +199,7 @@ impl Drop for Display {
         let pid = self.server.id().to_string();
         let is_asked = line("kill").arg(pid).said().is_ok_and(|(is_asked, _)| is_asked);
         if !is_asked {
-            // A server that has ended already is no error.
+            // A server that has ended already is not an error.
             let _ = self.server.kill();
         }
         let _ = self.server.wait();
@@ -229,7 +229,7 @@ fn number(messages: &mut impl BufRead) -> Result<u32, String> {
 
 /// Ends a server that did not start, and returns the error.
 fn ended(server: &mut Child, said: &str) -> Error {
-    let _ = server.kill(); // a server that has ended already is no error
+    let _ = server.kill(); // a server that has ended already is not an error
     let _ = server.wait();
     anyhow!("the display server did not start: {}", said.trim())
 }

@@ -212,7 +212,7 @@ fn checks(subject: &Subject) {
         c.label_node("fill y")
     });
     let error = fill.edit().unwrap().node("fill y").unwrap().parameter("a", 1_u32).unwrap_err();
-    assert!(error.to_string().contains("node `fill y`, which is no launch"), "{error}");
+    assert!(error.to_string().contains("node `fill y`, which is not a launch"), "{error}");
 }
 
 fn in_flight(subject: &Subject) {

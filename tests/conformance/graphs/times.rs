@@ -221,9 +221,9 @@ fn foreign(subject: &Subject) {
         problem.clone()
     };
     assert_eq!(problem(&others[0]), "the marker belongs to another graph");
-    assert_eq!(problem(&queue.marker()), "the event is no captured marker");
-    assert_eq!(problem(&ctx.event()), "the event is no captured marker");
-    assert_eq!(problem(run.event()), "the event is no captured marker");
+    assert_eq!(problem(&queue.marker()), "the event is not a captured marker");
+    assert_eq!(problem(&ctx.event()), "the event is not a captured marker");
+    assert_eq!(problem(run.event()), "the event is not a captured marker");
     run.wait().unwrap();
 }
 

@@ -46,7 +46,7 @@ fn take(rest: &mut &str, start: &str) -> bool {
 fn name(rest: &mut &str) -> String {
     let end = rest.find(|l: char| !l.is_ascii_alphanumeric() && l != '-').expect("a name has an end");
     let (name, after) = rest.split_at(end);
-    assert!(name.starts_with(|l: char| l.is_ascii_alphabetic()), "`{name}` is no name");
+    assert!(name.starts_with(|l: char| l.is_ascii_alphabetic()), "`{name}` is not a name");
     *rest = after;
     name.into()
 }

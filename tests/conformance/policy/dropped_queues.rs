@@ -81,7 +81,7 @@ fn hazard(s: &Subject) {
 }
 
 /// Copies to the context on a queue of another context. The context does its part of the copy on an internal queue,
-/// which may get the slot of the dropped queue. Waiting for that queue is no order after the dropped queue.
+/// which may get the slot of the dropped queue. Waiting for that queue orders nothing after the dropped queue.
 fn helper(s: &Subject) {
     for stage in [Stage::Dropped, Stage::Over] {
         let ctx = s.ctx_with(Policy::Checked);

@@ -29,7 +29,7 @@ fn helper() {}
 ";
 
 const TEXTS: &[Mistake] = mistakes![
-    "no WGSL at all": |b| compile(b, "this is no shader", "main", &[]) => Kernel(_),
+    "no WGSL at all": |b| compile(b, "this is not a shader", "main", &[]) => Kernel(_),
     "an empty text": |b| compile(b, "", "main", &[]) => Kernel(_),
     "a text of other characters": |b| compile(b, "\u{0}é\u{1f600}", "main", &[]) => Kernel(_),
     "an undefined name":
@@ -37,10 +37,10 @@ const TEXTS: &[Mistake] = mistakes![
     "a type error":
         |b| compile(b, "@compute @workgroup_size(1) fn f() { let x: u32 = 1.5; }", "f", &[]) => Kernel(_),
     "an unknown entry point": |b| compile(b, GOOD, "nothing", &[("SCALE", 1.0)]) => Kernel(_),
-    "a function that is no entry point": |b| compile(b, GOOD, "helper", &[("SCALE", 1.0)]) => Kernel(_),
+    "a function that is not an entry point": |b| compile(b, GOOD, "helper", &[("SCALE", 1.0)]) => Kernel(_),
     "an unknown override": |b| compile(b, GOOD, "scale", &[("SCALE", 1.0), ("SCALES", 1.0)]) => Kernel(_),
     "an override without a value": |b| compile(b, GOOD, "scale", &[]) => Kernel(_),
-    "an override that is no number": |b| compile(b, GOOD, "scale", &[("SCALE", f64::NAN)]) => Kernel(_),
+    "an override that is not a number": |b| compile(b, GOOD, "scale", &[("SCALE", f64::NAN)]) => Kernel(_),
     "an override of another type":
         |b| compile(b, GOOD, "scale", &[("SCALE", 1.0), ("WORKGROUP", 1.5)]) => Kernel(_),
     "a workgroup without invocations":

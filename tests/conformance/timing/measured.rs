@@ -150,7 +150,7 @@ fn failed(subject: &Subject) {
     let profile = profiler.finish().wait().unwrap();
     assert_eq!(profile.rows.len(), 1);
     assert_eq!(profile.rows[0].time, Err(Unmeasured::NeverRan));
-    assert!(ctx.take_error().is_none(), "reading the clock is no work of a queue");
+    assert!(ctx.take_error().is_none(), "reading the clock is not work of a queue");
 }
 
 /// Checks that a fill has no time if the driver has no memory for it, and that the next work of another queue has a

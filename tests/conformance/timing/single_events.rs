@@ -113,7 +113,7 @@ fn tuning(s: &Subject) {
         tuning.stop().wait().unwrap()
     };
     assert_eq!(tuned(&mut || ()), 0.0);
-    assert_eq!(tuned(&mut || queue.fill(&mut y, 3).unwrap()), 0.0, "a fill is no kernel of the program's");
+    assert_eq!(tuned(&mut || queue.fill(&mut y, 3).unwrap()), 0.0, "a fill is not a kernel of the program");
     assert_eq!(tuned(&mut || work(&ctx, &other, 3)), 0.0, "another queue's kernels are not this one's");
     let launch =
         |y: &mut DeviceArray<u32>| queue.launch(&mix, Grid::threads([N]), Mix { a: 3, b: 1, x: &x, y });

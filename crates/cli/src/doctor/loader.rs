@@ -116,7 +116,7 @@ fn fault_of_manifest(path: &Path) -> Option<String> {
         return Some(format!("there is no file {name}"));
     }
     if !is_named(path) {
-        return Some(format!("{name} is no manifest of a driver: its name does not end in .json"));
+        return Some(format!("{name} is not a driver manifest: its name does not end in .json"));
     }
     let text = match plain_file::text(path, MOST_MANIFEST_BYTES) {
         Ok(text) => text,
@@ -124,10 +124,10 @@ fn fault_of_manifest(path: &Path) -> Option<String> {
     };
     let manifest: serde_json::Value = match serde_json::from_str(&text) {
         Ok(manifest) => manifest,
-        Err(error) => return Some(format!("{name} is no manifest of a driver: {error}")),
+        Err(error) => return Some(format!("{name} is not a driver manifest: {error}")),
     };
     let Some(library) = manifest["ICD"]["library_path"].as_str() else {
-        return Some(format!("{name} is no manifest of a driver: it has no `library_path` in `ICD`"));
+        return Some(format!("{name} is not a driver manifest: it has no `library_path` in `ICD`"));
     };
     if !library.contains(path::is_separator) {
         return None; // the system's dynamic loader finds it
@@ -200,7 +200,7 @@ mod tests {
             (&["none.json"][..], "there is no file"),
             (&["bare.json", "none.json"], "there is no file"),
             (&["README.md"], "does not end in .json"),
-            (&["text.json"], "is no manifest"),
+            (&["text.json"], "is not a driver manifest"),
             (&["other.json"], "no `library_path`"),
             (&["empty"], "has no manifest"),
             (&["gone.json"], "libgone.so"),

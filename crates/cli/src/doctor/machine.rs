@@ -115,7 +115,7 @@ mod tests {
         assert_eq!(nodes(folder.path()).status, Status::Ok);
         fs::write(folder.path().join("renderD128"), "").expect("written");
         fs::create_dir(folder.path().join("card0")).expect("made");
-        assert_eq!(nodes(folder.path()).status, Status::Ok, "a card is no render node");
+        assert_eq!(nodes(folder.path()).status, Status::Ok, "a card is not a render node");
         fs::create_dir(folder.path().join("renderD129")).expect("made");
         let line = nodes(folder.path());
         assert_eq!(line.status, Status::Failed);

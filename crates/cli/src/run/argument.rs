@@ -70,7 +70,7 @@ impl FromStr for Setting {
         let number = match value {
             "true" => Ok(1.0),
             "false" => Ok(0.0),
-            value => value.parse().map_err(|_| format!("`{value}` is no number")),
+            value => value.parse().map_err(|_| format!("`{value}` is not a number")),
         };
         Ok(Self { name, value: number? })
     }
@@ -105,8 +105,9 @@ fn given(value: &str) -> Result<Given, String> {
         "zeros" => Ok(Given::Zeros(rest.parse()?)),
         "random" => {
             let (shape, seed) = rest.split_once(':').unwrap_or((rest, "0"));
-            let seed =
-                seed.parse().map_err(|_| format!("`{seed}` is no seed: it is a whole number of 64 bits"))?;
+            let seed = seed
+                .parse()
+                .map_err(|_| format!("`{seed}` is not a seed: write a whole number of 64 bits"))?;
             Ok(Given::Random(shape.parse()?, seed))
         }
         "full" => {
@@ -116,8 +117,9 @@ fn given(value: &str) -> Result<Given, String> {
         "raw" => {
             let (name, file) = two("raw:TYPE:FILE")?;
             let scalar = Scalar::from_name(name).filter(|scalar| super::number::is_stored(*scalar));
-            let scalar = scalar
-                .ok_or_else(|| format!("`{name}` is no type: it is f16, f32, f64, i32, i64, u32 or u64"))?;
+            let scalar = scalar.ok_or_else(|| {
+                format!("`{name}` is not a type: write f16, f32, f64, i32, i64, u32 or u64")
+            })?;
             Ok(Given::Raw(scalar, file.into()))
         }
         _ => match file(value) {

@@ -251,11 +251,12 @@ mod tests {
         let buffers = &bound.buffers;
         let run = CheckedRun { shader: &shader, signature: &signature, size, buffers, options: &options };
         let remembered = Remembered::below(Some(folder.path().into()), &run);
-        let checked = run.check_within(limits, &remembered).expect("it is no error");
+        let checked = run.check_within(limits, &remembered).expect("it is not an error");
         let earlier = remembered.earlier();
         if earlier.is_some() {
             // A second check would be refused because of its size.
-            let again = run.check_within(Limits { bytes: 0, ..limits }, &remembered).expect("it is no error");
+            let again =
+                run.check_within(Limits { bytes: 0, ..limits }, &remembered).expect("it is not an error");
             assert_eq!((again.note, again.findings), (checked.note.clone(), Vec::new()));
         }
         (checked, earlier)

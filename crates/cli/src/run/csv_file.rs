@@ -170,7 +170,7 @@ impl<'a, R: BufRead> Rows<'a, R> {
             Err(error) if error.is_io_error() => {
                 Err(Error::new(error).context(format!("cannot read {}", self.name)))
             }
-            Err(_) => bail!("{} is no table of numbers: line {} is not UTF-8", self.name, place.line),
+            Err(_) => bail!("{} is not a table of numbers: line {} is not UTF-8", self.name, place.line),
         }
     }
 }
@@ -262,7 +262,7 @@ impl<R: BufRead> Lines<R> {
     fn check_comment(&self) -> io::Result<()> {
         match ERRORS.iter().find(|error| self.text.starts_with(error.as_bytes())) {
             Some(error) => {
-                Err(invalid(format!("line {} begins with `{error}`, which is no number", self.number)))
+                Err(invalid(format!("line {} begins with `{error}`, which is not a number", self.number)))
             }
             None => Ok(()),
         }
@@ -322,7 +322,7 @@ mod tests {
         assert_eq!(of(text, Some("1")), Ok((vec![2], vec![1.0, 2.0])));
         assert_eq!(of("7,8\n", Some("2")), Ok((vec![1], vec![8.0])));
         let error = of("2019,sum\n7,8\n", None).unwrap_err();
-        assert_eq!(error, "`t.csv`, line 1, column 2: `sum` is no number of type f32");
+        assert_eq!(error, "`t.csv`, line 1, column 2: `sum` is not a number of type f32");
         let error = of(text, Some("cost")).unwrap_err();
         assert_eq!(error, "`t.csv` has no column `cost`: its columns are `time`, `price, net`");
         let error = of("7,8\n", Some("3")).unwrap_err();
@@ -332,13 +332,13 @@ mod tests {
     #[test]
     fn a_field_that_is_no_number_has_its_line_and_column() {
         let error = of("a,b\n1,2\n3,four\n", None).unwrap_err();
-        assert_eq!(error, "`t.csv`, line 3, column 2: `four` is no number of type f32");
+        assert_eq!(error, "`t.csv`, line 3, column 2: `four` is not a number of type f32");
         for end in ["\n", "\r\n", "\r"] {
             let text = ["# saved", "", "a,\"b", "net\"", "# more", "", "1,2", "3,four"].join(end);
             assert!(of(&text, None).unwrap_err().starts_with("`t.csv`, line 8, column 2: `four`"), "{end:?}");
         }
-        assert!(of("1,x\n", None).unwrap_err().contains("line 1, column 2: `x`"), "it is no heading");
-        assert!(of("1,\n", None).unwrap_err().contains("line 1, column 2: `` is no number"));
+        assert!(of("1,x\n", None).unwrap_err().contains("line 1, column 2: `x`"), "it is not a heading");
+        assert!(of("1,\n", None).unwrap_err().contains("line 1, column 2: `` is not a number"));
     }
 
     #[test]
@@ -348,7 +348,7 @@ mod tests {
             assert!(error.starts_with("`t.csv`, line 1, column 1: `"), "{row}: {error}");
         }
         let error = of("#N/A\n1\n", None).unwrap_err();
-        assert_eq!(error, "cannot read `t.csv`: line 1 begins with `#N/A`, which is no number");
+        assert_eq!(error, "cannot read `t.csv`: line 1 begins with `#N/A`, which is not a number");
         assert_eq!(of("NA,b\n1,2\n", Some("b")), Ok((vec![1], vec![2.0])), "a heading has at least one name");
     }
 

@@ -159,7 +159,7 @@ pub(super) fn quoted(file: &Path) -> String {
 /// The text is not a number of the type, or is out of range.
 pub(super) fn parse<T: Number>(text: &str) -> Result<T> {
     let name = T::SCALAR.name();
-    let number: T = text.parse().ok().with_context(|| format!("`{text}` is no number of type {name}"))?;
+    let number: T = text.parse().ok().with_context(|| format!("`{text}` is not a number of type {name}"))?;
     // A text without digits, such as `inf`, means infinity.
     if number.text().ends_with("inf") && text.contains(|c: char| c.is_ascii_digit()) {
         bail!("`{text}` is beyond the largest number of type {name}: write `inf` for infinity");
@@ -178,7 +178,7 @@ fn raw<T: Number>(path: &Path, element: &Block, limit: &Limit) -> Result<Numbers
     let per_element = element.room.iter().product::<usize>() * T::SCALAR.size();
     if !bytes.len().is_multiple_of(per_element) {
         bail!(
-            "`{}` has {} bytes, which is no multiple of the {per_element} bytes of an element",
+            "`{}` has {} bytes, which is not a multiple of the {per_element} bytes of an element",
             path.display(),
             bytes.len()
         );

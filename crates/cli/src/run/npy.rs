@@ -38,7 +38,7 @@ pub(super) fn read<T: Number>(
         );
     }
     let header = NpyHeader::from_reader(&head[..])
-        .with_context(|| format!("{name} is no .npy file that NumPy has saved"))?;
+        .with_context(|| format!("{name} is not a .npy file that NumPy has saved"))?;
     if let Some(misfit) = misfit::<T>(&header.dtype(), declared) {
         bail!("{name} {misfit}");
     }
@@ -77,7 +77,9 @@ fn head(name: &str, from: &mut impl Read) -> Result<Vec<u8>> {
     let mut head = Vec::new();
     extend(name, &mut head, from, 10)?;
     if !head.starts_with(&MAGIC[..MAGIC.len().min(head.len())]) {
-        bail!("{name} is no .npy file, because it starts with other bytes: save the array with `numpy.save`");
+        bail!(
+            "{name} is not a .npy file, because it starts with other bytes: save the array with `numpy.save`"
+        );
     }
     if head.is_empty() {
         bail!("{name} is empty, it has 0 bytes: save the array again with `numpy.save`");
@@ -254,7 +256,7 @@ mod tests {
         let of = |header: &str| is_harmless(&[b"\x93NUMPY\x01\x00\x00\x00", header.as_bytes()].concat());
         let nested = "[('a', [('b', [('c', '<f4', (2, 3))])])]";
         assert!(of(&format!("{{'descr': {nested}, 'fortran_order': False, 'shape': (2,), }}")));
-        assert!(of("{'descr': '[[[[[[[[[[', 'shape': (2,), }"), "brackets in a string are no brackets");
+        assert!(of("{'descr': '[[[[[[[[[[', 'shape': (2,), }"), "brackets in a string do not nest");
         for bracket in ["[", "(", "[(", "{"] {
             assert!(!of(&format!("{{'descr': {}", bracket.repeat(30))), "{bracket}");
         }
@@ -291,7 +293,7 @@ mod tests {
         assert!(of(b"").starts_with("`x` is empty, it has 0 bytes"), "{}", of(b""));
         assert!(of(b"\x93NUM").starts_with("`x` is cut off: it has 4 bytes, and its header needs 10"));
         assert!(of(b"\x93NUMPY\x01\x00\x76\x00{'descr'").starts_with("`x` is cut off: it has 18 bytes"));
-        assert!(of(b"PK").starts_with("`x` is no .npy file"), "{}", of(b"PK"));
+        assert!(of(b"PK").starts_with("`x` is not a .npy file"), "{}", of(b"PK"));
     }
 
     #[test]
@@ -304,7 +306,7 @@ mod tests {
             misfit::<f32>(&dtype, "array<f32>")
         };
         let has = |descr: &str, parts: &[&str]| {
-            let text = of(descr).expect("it is no f32");
+            let text = of(descr).expect("it is not `f32`");
             assert!(parts.iter().all(|part| text.contains(part)), "{text}");
         };
         assert_eq!(of("'<f4'"), None);

@@ -17,7 +17,7 @@ const ENDING: &str = ".npy";
 /// Reads an array for a buffer. Without a name, it is the only array, or the one with the name of the buffer.
 ///
 /// # Errors
-/// The file is no archive or is cut off, the array is not in it, or [`npy::read`] fails.
+/// The file is not an archive or is cut off, the array is not in it, or [`npy::read`] fails.
 pub(super) fn read<T: Number>(
     path: &Path,
     array: Option<&str>,
@@ -27,7 +27,7 @@ pub(super) fn read<T: Number>(
     let file = quoted(path);
     let archive = ZipArchive::new(BufReader::new(open(path)?));
     let mut archive = archive.with_context(|| {
-        format!("{file} is no .npz file, or is cut off: save the arrays again with `numpy.savez`")
+        format!("{file} is not a .npz file, or is cut off: save the arrays again with `numpy.savez`")
     })?;
     let names: Vec<String> =
         archive.file_names().filter_map(|name| name.strip_suffix(ENDING)).map(Into::into).collect();

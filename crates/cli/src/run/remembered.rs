@@ -155,7 +155,7 @@ mod tests {
             assert_eq!(at.earlier(), Some(result));
         }
         fs::write(at.file.as_ref().expect("a file"), "notes").expect("written");
-        assert_eq!(at.earlier(), None, "another text is no result");
+        assert_eq!(at.earlier(), None, "another text is not a result");
     }
 
     #[test]

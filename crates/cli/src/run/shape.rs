@@ -49,7 +49,7 @@ fn numbers<N: FromStr>(text: &str) -> Result<Vec<N>, String> {
     };
     let numbers = text.split('x').map(number).collect::<Option<_>>();
     numbers.ok_or_else(|| {
-        format!("`{text}` is no size: it is numbers with `x` between them, such as 1000 or 64x64")
+        format!("`{text}` is not a size: write numbers with `x` between them, such as 1000 or 64x64")
     })
 }
 

@@ -99,9 +99,9 @@ fn wrong_table(adapter: usize) -> Result<()> {
         let ran = saxpy(adapter, &folder, &format!("{file}{part}"), "zeros:2")?;
         ran.refused(1, &[&["argument `x`", &file], parts].concat())
     };
-    refused(b"# t\na,b\n1,2\n3,four\n", "", &["line 4, column 2", "`four` is no number of type f32"])?;
+    refused(b"# t\na,b\n1,2\n3,four\n", "", &["line 4, column 2", "`four` is not a number of type f32"])?;
     refused(b"1,2\n3\n", "", &["line 2", "the number of fields is 1", "it is 2"])?;
-    refused(b"NA\n2\n", "", &["line 1, column 1", "`NA` is no number"])?;
+    refused(b"NA\n2\n", "", &["line 1, column 1", "`NA` is not a number"])?;
     refused(b"1\n\n3\n", "", &["line 2", "the line is empty", "write the missing number"])?;
     refused(b"a,b\n1,2\n", ":c", &["no column `c`", "`a`, `b`"])?;
     refused(b"1,2\n", ":3", &["no column `3`", "1 to 2"])?;

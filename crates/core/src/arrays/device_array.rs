@@ -386,7 +386,7 @@ pub fn words<T: Element>(array: &DeviceArray<T>) -> DeviceArray<u32> {
     as_words(&array.array)
 }
 
-/// Returns an argument of a kernel as 4-byte words, as [`words`] does. Returns `None` if it is no array of this crate.
+/// Returns an argument of a kernel as 4-byte words, as [`words`] does, or `None` if it is not an array of this crate.
 pub fn words_of(argument: &dyn BufferArg) -> Option<DeviceArray<u32>> {
     argument.handle().downcast_ref::<ArrayRef>().map(as_words)
 }

@@ -180,7 +180,7 @@ mod tests {
                         naga::Literal::F16(x) => x.to_f64(),
                         naga::Literal::F32(x) => x.into(),
                         naga::Literal::F64(x) => x,
-                        other => panic!("{other:?} is no float"),
+                        other => panic!("{other:?} is not a float"),
                     };
                     let float = convert(Scalar::F32(infinity), from.kind, Some(from.width));
                     let got = value(convert(float, to.kind, Some(to.width)));

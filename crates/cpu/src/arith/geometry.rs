@@ -123,7 +123,7 @@ mod tests {
                 let exact = (0..4).fold(0_i128, |sum, i| sum.wrapping_add(x[i].wrapping_mul(y[i])));
                 let scalars = [x, y].map(|x| x.iter().map(|&x| wrapped(ty, x)).collect::<Vec<_>>());
                 let got = math(Fun::Dot, &[Operand::Vector(&scalars[0]), Operand::Vector(&scalars[1])]);
-                let Outcome::Scalar(got) = got else { panic!("{got:?} is no scalar") };
+                let Outcome::Scalar(got) = got else { panic!("{got:?} is not a scalar") };
                 assert_eq!(value(got), value(wrapped(ty, exact)), "{x:?} and {y:?} of {ty:?}");
             }
         }
@@ -192,7 +192,9 @@ mod tests {
             let length = call(Fun::Length, &[y])[0];
             let normal: Vec<Scalar> = if length > 0.1 {
                 let args = [Operand::Vector(y)];
-                let Outcome::Vector(normal) = math(Fun::Normalize, &args) else { panic!("it is no vector") };
+                let Outcome::Vector(normal) = math(Fun::Normalize, &args) else {
+                    panic!("it is not a vector")
+                };
                 normal.into_vec()
             } else {
                 return;

@@ -17,7 +17,7 @@ impl Lift for f32 {
     fn take(x: Scalar) -> Self {
         match x {
             Scalar::F32(x) => x,
-            _ => unreachable!("bug: {x:?} is no f32"),
+            _ => unreachable!("bug: {x:?} is not an f32"),
         }
     }
 

@@ -190,7 +190,7 @@ mod tests {
                 let a = small(&mut random, size, size);
                 let x = scalars(make, &a);
                 let got = math(Fun::Determinant, &[matrix(&a, &x)]);
-                let Outcome::Scalar(got) = got else { panic!("{got:?} is no scalar") };
+                let Outcome::Scalar(got) = got else { panic!("{got:?} is not a scalar") };
                 // The determinant of integers is an integer, and here it is less than 2048.
                 let exact = eliminated(a.clone()).round();
                 assert!(exact.abs() >= 2048.0 || real(got) == exact, "{a:?}: {got:?}, not {exact}");

@@ -149,21 +149,21 @@ mod tests {
     fn pack(fun: Fun, x: &[Scalar]) -> u32 {
         match math(fun, &[Operand::Vector(x)]) {
             Outcome::Scalar(Scalar::U32(word)) => word,
-            other => panic!("{other:?} is no u32"),
+            other => panic!("{other:?} is not a u32"),
         }
     }
 
     fn unpack(fun: Fun, word: u32) -> Components {
         match math(fun, &[Operand::Scalar(Scalar::U32(word))]) {
             Outcome::Vector(x) => x,
-            other => panic!("{other:?} is no vector"),
+            other => panic!("{other:?} is not a vector"),
         }
     }
 
     fn float(x: Scalar) -> f32 {
         match x {
             Scalar::F32(x) => x,
-            other => panic!("{other:?} is no f32"),
+            other => panic!("{other:?} is not an f32"),
         }
     }
 

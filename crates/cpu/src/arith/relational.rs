@@ -21,7 +21,7 @@ fn each(x: &[Scalar], test: fn(f64) -> bool) -> Outcome {
         Scalar::F16(x) => Scalar::Bool(test(x.to_f64())),
         Scalar::F32(x) => Scalar::Bool(test(x.into())),
         Scalar::F64(x) => Scalar::Bool(test(x)),
-        _ => unreachable!("bug: {x:?} is no float"),
+        _ => unreachable!("bug: {x:?} is not a float"),
     };
     match *x {
         [x] => Outcome::Scalar(of(x)),

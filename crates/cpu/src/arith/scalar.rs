@@ -60,7 +60,7 @@ impl Scalar {
             (ScalarKind::Float, 2) => Self::F16(f16::from_bits(bits as u16)),
             (ScalarKind::Float, 4) => Self::F32(f32::from_bits(bits as u32)),
             (ScalarKind::Float, 8) => Self::F64(f64::from_bits(bits)),
-            _ => unreachable!("bug: {ty:?} is no scalar of a kernel"),
+            _ => unreachable!("bug: {ty:?} is not a scalar of a kernel"),
         }
     }
 }

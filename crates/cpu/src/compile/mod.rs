@@ -86,7 +86,7 @@ impl Compiled {
     pub(crate) fn new(program: &Arc<Program>, lanes: u32) -> Result<Self, NotCompiled> {
         assert!([1, 4, 8, 16].contains(&lanes), "bug: there are no vectors with {lanes} lanes");
         if !program.workgroup()[0].is_multiple_of(lanes) {
-            return refuse(format!("a workgroup that is no multiple of {lanes} wide"));
+            return refuse(format!("a workgroup whose width is not a multiple of {lanes}"));
         }
         if lanes > 1 && expanded(program) > MOST_EXPANDED / lanes as usize {
             return refuse(format!("too many expressions for {lanes} lanes, where calls are expanded"));

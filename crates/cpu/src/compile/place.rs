@@ -36,7 +36,7 @@ impl Lower<'_, '_> {
             Expression::GlobalVariable(variable) => self.global_place(*variable),
             Expression::FunctionArgument(index) => match &self.frame.arguments[*index as usize] {
                 Argument::Pointer(place) => Ok(place.clone()),
-                Argument::Value(_) => refuse("a pointer that is no pointer"),
+                Argument::Value(_) => refuse("a pointer that is not one"),
             },
             Expression::AccessIndex { base, index } => self.member_place(*base, *index),
             Expression::Access { base, index } => self.element_place(*base, *index),

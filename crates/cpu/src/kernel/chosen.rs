@@ -125,7 +125,8 @@ mod tests {
 
     #[test]
     fn a_refusal_names_the_width_the_reason_and_the_line() {
-        let wide = CpuKernel::with_lanes(program("out[i] = i;"), 16).err().expect("8 are no multiple of 16");
+        let wide =
+            CpuKernel::with_lanes(program("out[i] = i;"), 16).err().expect("8 is not a multiple of 16");
         let text = wide.to_string();
         assert!(text.contains("`k`") && text.contains("16") && text.contains("multiple"), "{text}");
         let misses = program("if i < out[0] { workgroupBarrier(); } out[i] = cell;");

@@ -61,8 +61,8 @@ pub(crate) fn statements(tokens: &[Token<'_>]) -> Result<Vec<MessageStatement>, 
                     return Err(mistake(
                         token.at..token.end(),
                         format!(
-                            "`{name}` is a statement of a function, which ends with `;`: it has no value, and is no part of \
-                             another statement"
+                            "`{name}` is a statement of a function, which ends with `;`: it has no value, and is not \
+                             part of another statement"
                         ),
                     ));
                 }

@@ -92,7 +92,7 @@ fn per_launch(line: &str, dump: &Path) -> Result<(String, f64)> {
 fn total(text: &str) -> Result<f64> {
     ensure!(text.lines().any(|line| line == "events: Ir"), "callgrind did not count instructions alone");
     let total = text.lines().find_map(|line| line.strip_prefix("totals: ")).context("no total")?;
-    let total: f64 = total.trim().parse().with_context(|| format!("`{total}` is no count"))?;
+    let total: f64 = total.trim().parse().with_context(|| format!("`{total}` is not a count"))?;
     ensure!(total > 0.0, "nothing was counted: is there a function `count_until_done`?");
     Ok(total)
 }

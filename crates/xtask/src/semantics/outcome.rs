@@ -140,7 +140,7 @@ pub(super) mod tests {
 
     #[test]
     fn an_invalid_line_is_an_error_that_shows_it() {
-        let error = parse("{\"test\": 1}", "hal").expect_err("a number is no name");
+        let error = parse("{\"test\": 1}", "hal").expect_err("a number is not a name");
         assert!(format!("{error:#}").contains("{\"test\": 1}"));
     }
 

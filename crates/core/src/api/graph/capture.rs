@@ -157,7 +157,7 @@ impl Capture {
                 Ok(Self { queue: queue.clone() })
             }
             _ => {
-                let problem = format!("queue `{}` is no queue of this capture", queue.label());
+                let problem = format!("queue `{}` is not a queue of this capture", queue.label());
                 Err(ErrorDetail::Graph { graph: self.queue.label().into(), problem }.into())
             }
         }

@@ -315,7 +315,7 @@ impl<'g> GraphEdit<'g> {
                     let old = &self.graph.plan.nodes.get(node).command;
                     let Work::Launch(launch) = &old.work else {
                         return Err(problem(format!(
-                            "{what} is set on node `{}`, which is no launch",
+                            "{what} is set on node `{}`, which is not a launch",
                             old.name()
                         ))
                         .into());

@@ -398,7 +398,7 @@ impl Replay {
             Recording::Captured(marked) if marked.tape == inner.graph.id => marked,
             Recording::Captured(_) => return Err(wrong("the marker belongs to another graph")),
             Recording::Failed(error) => return Err(error),
-            _ => return Err(wrong("the event is no captured marker")),
+            _ => return Err(wrong("the event is not a captured marker")),
         };
         if let (Some(node), Some(far)) = (marked.time, &inner.far) {
             return Ok(far_event(far, node));

@@ -317,7 +317,7 @@ impl<'g> Saver<'g> {
             tokens.map(|token| FileLoop { label: label(token), chunks: None }).collect();
         for chunked in plan.loops.iter() {
             let Work::Gate(last) = &plan.command(chunked.nodes.end - 1).work else {
-                unreachable!("bug: the last node of a loop in chunks is no gate")
+                unreachable!("bug: the last node of a loop in chunks is not a gate")
             };
             let counter = last.counter.expect("bug: a gate of a loop in chunks counts no loop");
             loops[counter.index as usize].chunks = Some(chunked.bound);
@@ -366,7 +366,9 @@ impl<'g> Saver<'g> {
             let name = value.name.to_string();
             let element = value.dtype.to_string();
             if DType::from_name(&element) != Some(value.dtype) {
-                return Err(self.refuse(&name, format!("{A_VALUE} of type `{element}`, which is no number")));
+                return Err(
+                    self.refuse(&name, format!("{A_VALUE} of type `{element}`, which is not a number"))
+                );
             }
             Ok(FileValue { name, element, default: contents.bytes().to_vec() })
         });
@@ -515,7 +517,7 @@ impl<'g> Saver<'g> {
         let name = input.name.to_string();
         let element = input.dtype.to_string();
         if DType::from_name(&element) != Some(input.dtype) {
-            return Err(self.refuse(&name, format!("{AN_INPUT} of type `{element}`, which is no number")));
+            return Err(self.refuse(&name, format!("{AN_INPUT} of type `{element}`, which is not a number")));
         }
         let counts = |shape: &[usize]| shape.iter().map(|&axis| axis as u64).collect::<Vec<u64>>();
         let offset = bound.offset % ALIGNMENT;

@@ -496,7 +496,7 @@ impl<'g> ReplayBuilder<'g> {
     fn marked(&self, at: CommandPlace) -> (Point, Arc<PointHistory>) {
         match &self.queues[at.context].answers[at.command] {
             EnqueuedPart::Mark(point, past) => (*point, past.clone()),
-            EnqueuedPart::Stamps(_) => unreachable!("bug: the command is no mark"),
+            EnqueuedPart::Stamps(_) => unreachable!("bug: the command is not a mark"),
         }
     }
 

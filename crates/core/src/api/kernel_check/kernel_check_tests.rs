@@ -46,7 +46,7 @@ fn race(ctx: &Context, queue: &CommandQueue, x: &mut DeviceArray<u32>) -> &'stat
 }
 
 fn finished(ctx: &Context, queue: &CommandQueue) -> Vec<Finding> {
-    queue.finish().wait().expect("a finding is no error");
+    queue.finish().wait().expect("a finding is not an error");
     ctx.diagnostics().take_findings()
 }
 

@@ -44,11 +44,11 @@ impl Program {
     /// Launches a copy of `x`, and returns the index of the first unwritten element that it reads, and the number of
     /// such elements.
     fn unwritten(&self, x: &DeviceArray<u32>) -> Option<(usize, u64)> {
-        self.queue.finish().wait().expect("a finding is no error");
+        self.queue.finish().wait().expect("a finding is not an error");
         drop(self.ctx.diagnostics().take_findings());
         let mut y = self.ctx.zeros([x.len()]).expect("memory");
         self.launch(x, &mut y);
-        self.queue.finish().wait().expect("a finding is no error");
+        self.queue.finish().wait().expect("a finding is not an error");
         self.found()
     }
 
@@ -190,7 +190,7 @@ fn a_new_array_does_not_inherit_what_was_written_to_its_memory() {
             let new = p.queue.empty([LEN]).expect("memory");
             let mut out = p.ones();
             p.launch(&new, &mut out);
-            p.queue.finish().wait().expect("a finding is no error");
+            p.queue.finish().wait().expect("a finding is not an error");
             assert_eq!(p.found(), Some((0, 16)));
         }
         let stats = p.ctx.pool().stats();
@@ -216,12 +216,12 @@ fn a_captured_array_is_unwritten_until_a_replay_writes_it() {
                 .expect("it is captured");
             for count in [16, 12] {
                 p.queue.replay(&graph).expect("a replay");
-                p.queue.finish().wait().expect("a finding is no error");
+                p.queue.finish().wait().expect("a finding is not an error");
                 assert_eq!(p.found(), Some((LEN - count, count as u64)));
             }
             p.queue.fill(&mut x.clone(), 1).expect("a fill");
             p.queue.replay(&graph).expect("a replay");
-            p.queue.finish().wait().expect("a finding is no error");
+            p.queue.finish().wait().expect("a finding is not an error");
             assert_eq!(p.found(), None, "the program wrote the array");
         }
     });

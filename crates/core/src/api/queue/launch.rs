@@ -773,7 +773,7 @@ mod tests {
         let kernel = ctx.kernel_from(text, "k").expect("it is right");
         let x = queue.full([16], 1_u32).expect("nothing has failed");
         let none = x.slice(16..16).expect("it is empty");
-        let slot = queue.slot().expect("it is no capture");
+        let slot = queue.slot().expect("it is not a capture");
         let enqueued = || ctx.owner.engine().lock().queue(slot).end(slot);
         let before = enqueued();
         let launch = |queue: &CommandQueue, end: usize, grid: Grid<'_>| {

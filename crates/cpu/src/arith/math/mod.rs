@@ -93,7 +93,7 @@ mod tests {
         let Outcome::Pair(pair) = math(fun, &[Operand::Scalar(x)]) else { panic!("{fun:?} gives no pair") };
         pair.map(|member| match member {
             Outcome::Scalar(member) => member,
-            other => panic!("{other:?} is no scalar"),
+            other => panic!("{other:?} is not a scalar"),
         })
     }
 

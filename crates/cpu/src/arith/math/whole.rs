@@ -82,7 +82,7 @@ pub(super) fn inverse(args: &[Operand<'_>]) -> Outcome {
 fn matrix<'a>(x: &Operand<'a>) -> (usize, usize, &'a [Scalar]) {
     match *x {
         Operand::Matrix { columns, rows, values } => (columns, rows, values),
-        _ => unreachable!("bug: {x:?} is no matrix"),
+        _ => unreachable!("bug: {x:?} is not a matrix"),
     }
 }
 

@@ -111,7 +111,7 @@ fn ulp(x: f64) -> f64 {
 
 /// Returns the error of an `f32` result, or infinity if an infinity or a NaN is expected and missing.
 fn error(got: Scalar, exact: f64) -> f64 {
-    let Scalar::F32(got) = got else { panic!("{got:?} is no f32") };
+    let Scalar::F32(got) = got else { panic!("{got:?} is not an f32") };
     let nearest = exact as f32;
     if nearest.is_finite() && got.is_finite() {
         (f64::from(got) - exact).abs()

@@ -101,7 +101,7 @@ pub(crate) fn value(x: Scalar) -> i128 {
         Scalar::U32(x) => x.into(),
         Scalar::I64(x) => x.into(),
         Scalar::U64(x) => x.into(),
-        _ => panic!("{x:?} is no integer"),
+        _ => panic!("{x:?} is not an integer"),
     }
 }
 
@@ -145,7 +145,7 @@ pub(crate) fn call(fun: MathFunction, args: &[Scalar]) -> Scalar {
     let args: Vec<Operand<'_>> = args.iter().map(|&arg| Operand::Scalar(arg)).collect();
     match math(fun, &args) {
         Outcome::Scalar(result) => result,
-        other => panic!("{other:?} is no scalar"),
+        other => panic!("{other:?} is not a scalar"),
     }
 }
 
@@ -155,6 +155,6 @@ pub(crate) fn real(x: Scalar) -> f64 {
         Scalar::F16(x) => x.to_f64(),
         Scalar::F32(x) => x.into(),
         Scalar::F64(x) => x,
-        _ => panic!("{x:?} is no float"),
+        _ => panic!("{x:?} is not a float"),
     }
 }

@@ -62,7 +62,7 @@ fn check(module: &Module, inner: &TypeInner, outcome: &Outcome, what: &str) {
         }
         _ => false,
     };
-    assert!(same, "{what} gives {outcome:?}, which is no {inner:?}");
+    assert!(same, "{what} gives {outcome:?}, whose type is not {inner:?}");
 }
 
 /// Calls a check for each expression of a module except parameters.

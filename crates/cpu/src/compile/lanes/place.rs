@@ -132,7 +132,7 @@ impl Vector<'_, '_, '_> {
             }
             Expression::FunctionArgument(index) => match &self.body.arguments[*index as usize] {
                 Argument::Pointer(places) => Ok(places.clone()),
-                Argument::Value(_) => refuse("a pointer that is no pointer"),
+                Argument::Value(_) => refuse("a pointer that is not one"),
             },
             Expression::AccessIndex { base, index } => self.member_places(*base, *index),
             Expression::Access { base, index } => {

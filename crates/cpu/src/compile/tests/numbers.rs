@@ -204,7 +204,7 @@ fn functions_of_integers_agree_with_the_arithmetic_of_the_interpreter() {
 fn word(outcome: &Outcome) -> u32 {
     match outcome {
         Outcome::Scalar(value) => value.bits() as u32,
-        other => panic!("{other:?} is no scalar"),
+        other => panic!("{other:?} is not a scalar"),
     }
 }
 

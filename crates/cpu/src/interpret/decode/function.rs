@@ -172,7 +172,7 @@ impl<'d, 'p> FunctionDecoder<'d, 'p> {
             None => {
                 let variable = &program.module().global_variables[variable];
                 let name = variable.name.as_deref().unwrap_or("(no name)");
-                let what = format!("the variable `{name}`, which is no buffer and no uniform block,");
+                let what = format!("the variable `{name}`, which is neither a buffer nor a uniform block,");
                 return Err(self.unsupported(what));
             }
         };

@@ -168,7 +168,7 @@ impl Decoder<'_> {
                 let Some(naga::Binding::BuiltIn(builtin)) = *binding else {
                     return Err(self
                         .program
-                        .unsupported("an argument that is no built-in value", Span::UNDEFINED));
+                        .unsupported("an argument that is not a built-in value", Span::UNDEFINED));
                 };
                 if !crate::interpret::builtin::is_known(builtin) {
                     return Err(self

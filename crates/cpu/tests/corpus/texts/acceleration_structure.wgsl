@@ -1,4 +1,4 @@
-// expect: refused: acceleration_structure.wgsl, `scene`: textures, samplers and acceleration structures are no arguments
+// expect: refused: acceleration_structure.wgsl, `scene`: textures, samplers and acceleration structures cannot be arguments
 enable wgpu_ray_query;
 
 @group(0) @binding(0) var scene: acceleration_structure;

@@ -1,5 +1,5 @@
 // expect: compiled
-// Indices choose elements of arrays, vectors and matrices that are no variables, within the bounds and outside.
+// Indices choose elements of arrays, vectors and matrices that are not variables, within the bounds and outside.
 @group(0) @binding(0) var<storage, read_write> out: array<f32>;
 
 fn at(values: array<f32, 5>, index: i32) -> f32 {

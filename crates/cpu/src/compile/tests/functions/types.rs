@@ -42,7 +42,7 @@ impl Type {
             [] => (1, 1),
             [rows] => (1, number(rows)),
             [columns, rows] => (number(columns), number(rows)),
-            _ => panic!("{text} is no type"),
+            _ => panic!("{text} is not a type"),
         };
         Self { letter: text.as_bytes()[0], width, columns, rows }
     }
@@ -59,7 +59,7 @@ impl Type {
             b'u' => (naga::ScalarKind::Uint, self.width),
             b'o' => (naga::ScalarKind::Uint, Width::Word),
             b'e' => (naga::ScalarKind::Sint, Width::Word),
-            other => panic!("{other} is no letter of a type"),
+            other => panic!("{other} is not a letter of a type"),
         };
         naga::Scalar { kind, width: width.bytes() }
     }
