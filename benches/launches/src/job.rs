@@ -12,7 +12,7 @@ pub const ARRAY_BYTES: usize = ELEMENTS * size_of::<f32>();
 pub const LIVE_BYTES: usize = 256;
 /// Number of output arrays of the independent variant.
 pub const OUTPUTS: usize = 64;
-/// Most queues that take launches.
+/// Maximum number of queues that take launches.
 pub const MOST_QUEUES: usize = 2;
 /// Workgroups of one launch: `saxpy.wgsl` has 64 invocations in each.
 pub const WORKGROUPS: u32 = (ELEMENTS / 64) as u32;

@@ -14,7 +14,7 @@ const BUSY: Duration = Duration::from_millis(500);
 const WAITS: usize = 10;
 const LIMIT: Duration = Duration::from_millis(10);
 const N: usize = 1 << 14;
-/// Most turns of a loop: llvmpipe cuts longer loops off.
+/// Maximum number of iterations of a loop: llvmpipe cuts longer loops off.
 const ROUNDS: u32 = 50_000;
 
 #[derive(KernelArgs)]

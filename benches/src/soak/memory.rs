@@ -4,9 +4,9 @@ use fencepost::Context;
 use serde::Serialize;
 
 const MIB: u64 = 1 << 20;
-/// Most growth of the pool after the warm-up: enough for a size or two that did not occur before.
+/// Maximum growth of the pool after the warm-up: enough for a size or two that did not occur before.
 const POOL: u64 = 4 * MIB;
-/// Most growth of the process after the warm-up: enough for memory that the allocator and the driver keep.
+/// Maximum growth of the process after the warm-up: enough for memory that the allocator and the driver keep.
 const PROCESS: u64 = 32 * MIB;
 
 /// Bytes at the end of the warm-up, and the maximum since.

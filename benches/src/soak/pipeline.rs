@@ -23,7 +23,7 @@ struct Mix<'a> {
 
 /// Elements of the largest block.
 const MOST: usize = 1 << 14;
-/// Most pending results.
+/// Maximum number of pending results.
 const RESULTS: usize = 6;
 
 /// One of the two buffers, with the events that complete when each queue has finished with it.

@@ -258,7 +258,7 @@ pub(crate) fn mean<const D: usize, const E: usize>(
 ) -> Result<()> {
     let view = View::of(queue, x, axis, out)?;
     if x.is_empty() && !out.is_empty() {
-        return no_element(queue, x, "pass at least one element, because no elements have no mean");
+        return no_element(queue, x, "pass at least one element, because an empty array has no mean");
     }
     let x = x.reshape([x.len()])?;
     let mut out = out.reshape([out.len()])?;

@@ -199,7 +199,7 @@ const VALUE_ALONE: &str = "write a value of WGSL alone";
 /// statement. `result` names the value of the expression.
 fn of_expression(message: &str, result: &str) -> String {
     if let Some((mistake, _)) = message.split_once(NESTING_ADVICE) {
-        return format!("{mistake}compute parts of it in calls before, each with an array for its results");
+        return format!("{mistake}compute parts of it in earlier calls, each with an array for its results");
     }
     if message.contains("`f16` enable extension") {
         return "an expression has no `f16`: compute with `f32`".into();

@@ -107,7 +107,7 @@ fn lengths(verb: &str, list: &str, found: usize, expected: usize) -> fencepost_c
         object,
         found,
         expected,
-        remedy: "a histogram has one count for each bin, at least one bin, and an edge at both sides of each",
+        remedy: "a histogram has one count for each bin, at least one bin, and an edge on both sides of each",
     }
     .into()
 }
@@ -135,7 +135,7 @@ fn even_edges<T: Reducible>(verb: &str, range: &Range<T>, bins: usize) -> Result
     let mut edges = Vec::new();
     let object = "the number of bins of a histogram".into();
     let found = bins.to_string();
-    let needed = "a number of bins that the memory of the host can hold";
+    let needed = "a number of bins that host memory can hold";
     let count = bins.checked_add(1).filter(|&count| edges.try_reserve_exact(count).is_ok());
     let Some(_) = count else { return Err(ErrorDetail::Value { object, found, needed }.into()) };
     edges.extend((0..=bins).map(edge));

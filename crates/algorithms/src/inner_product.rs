@@ -70,7 +70,7 @@ pub(crate) fn mean<const D: usize, const E: usize>(
 ) -> Result<()> {
     let mut out = one_element(queue, "out", out)?;
     if x.is_empty() {
-        return passes::no_element(queue, x, "pass at least one element, because no elements have no mean");
+        return passes::no_element(queue, x, "pass at least one element, because an empty array has no mean");
     }
     let x = x.reshape([x.len()])?;
     let quotient = FinishedSum::new(queue, Finish::Divide, x.len())?;

@@ -82,7 +82,7 @@ pub(crate) fn checked_count<T: Element, const D: usize>(
 
 /// Remedy for searching the smallest or the largest of no elements.
 pub(crate) const NO_EXTREME: &str =
-    "pass at least one element, because no elements have neither a smallest nor a largest one";
+    "pass at least one element, because an empty array has no smallest or largest element";
 
 /// Returns the error of a reduction that has no result for no elements. It names the smallest shape with a result.
 pub(crate) fn no_element<T: Element, const D: usize>(

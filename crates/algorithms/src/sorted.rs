@@ -30,7 +30,7 @@ pub(crate) fn merge<T: Reducible>(
     let y = bits(y)?;
     let mut all = bits(out)?;
     if all.len() != x.len() + y.len() {
-        let remedy = "two merged arrays have as many elements as both together";
+        let remedy = "the result has as many elements as both arrays together";
         return Err(queue.wrong_shape("out", &all, [x.len() + y.len()], remedy));
     }
     let n = x.len() as u32;

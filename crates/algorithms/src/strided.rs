@@ -11,7 +11,7 @@ use fencepost_derive::KernelArgs;
 const MOST_AXES: usize = 6;
 
 /// Places of a strided copy in an array: the place of the first element, and the distance of neighbours along each
-/// axis. Places count the elements of the array in C order.
+/// axis. A place is an index into the elements of the array, in C order.
 ///
 /// # Example
 /// ```

@@ -24,7 +24,7 @@ pub(crate) fn top_k<T: Reducible>(
     same_shape(queue, values, "places", places)?;
     let k = values.len();
     if k > array.len() {
-        let remedy = "not more elements are the largest than there are";
+        let remedy = "the largest `k` elements need an array of at least `k` elements";
         return Err(queue.wrong_shape("values", values, [array.len()], remedy));
     }
     let count = checked_count(queue, x)?;
@@ -50,7 +50,7 @@ pub(crate) fn kth<T: Reducible>(
     if k >= array.len() {
         let found = format!("{k}, and array `{}` has {} elements", array.label(), array.len());
         let object = "`k` of `kth`".into();
-        let needed = "a number below that of the elements";
+        let needed = "a number below the number of elements";
         return Err(ErrorDetail::Value { object, found, needed }.into());
     }
     let count = checked_count(queue, x)?;

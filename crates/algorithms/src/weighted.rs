@@ -52,7 +52,7 @@ pub(crate) fn histogram_fixed<T: Reducible, const D: usize>(
     sums: &mut DeviceArray<f32>,
 ) -> Result<()> {
     if fraction_bits > MOST_FRACTION_BITS {
-        let object = "the number of bits after the point of a weight".into();
+        let object = "the number of fraction bits of a weight".into();
         let found = fraction_bits.to_string();
         return Err(ErrorDetail::Value { object, found, needed: "a number in 0..=31" }.into());
     }
@@ -95,7 +95,7 @@ impl Weighted {
         Ok(Self { x, weights, first, binning, flips: flips::<T>(false) })
     }
 
-    /// Enqueues the clearing of the sums, and the launch that adds to them. Weights of `f32` become numbers with
+    /// Enqueues a fill that clears the sums, and the launch that adds to them. Weights of `f32` become numbers with
     /// `fraction_bits` bits after the binary point.
     #[track_caller]
     fn enqueue(
@@ -186,7 +186,7 @@ impl Weighted {
     }
 }
 
-/// Returns an error if the device cannot bind the exact sums of so many bins.
+/// Returns an error if the device cannot bind an array of exact sums for this number of bins.
 fn check_bins(queue: &VerbQueue<'_>, bins: usize) -> Result<()> {
     let ctx = queue.context();
     let most = ctx.info().max_binding.min(ctx.info().max_array) / BYTES_OF_BIN;

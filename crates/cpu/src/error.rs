@@ -52,7 +52,7 @@ pub enum Error {
         invocations: u64,
         /// Size of all variables of these invocations, in bytes.
         needed: u64,
-        /// Most bytes.
+        /// Maximum number of bytes.
         limit: u64,
         /// Place of that variable in the text.
         place: Option<Box<Place>>,

@@ -33,11 +33,11 @@ impl Machine {
                 Ok(compiled) if compiled.diverges() && lanes > WIDEST_APART => {
                     report!(
                         Debug,
-                        "kernel `{name}` leaves loops apart, so fewer than {lanes} invocations are together"
+                        "invocations of kernel `{name}` leave loops at different times, so fewer than {lanes} execute together"
                     );
                 }
                 Ok(compiled) => {
-                    report!(Debug, "kernel `{name}` is compiled, with {lanes} invocations together");
+                    report!(Debug, "kernel `{name}` is compiled for {lanes} invocations together");
                     return Some(Self::with_scalars(program, compiled));
                 }
                 Err(refused) => {
@@ -46,7 +46,7 @@ impl Machine {
                     let reason = refused.reason;
                     report!(
                         Debug,
-                        "{place}kernel `{name}` is not compiled with {lanes} invocations together: {reason}"
+                        "{place}kernel `{name}` is not compiled for {lanes} invocations together: {reason}"
                     );
                 }
             }

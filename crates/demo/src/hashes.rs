@@ -24,7 +24,7 @@ use input::Input;
 
 /// Number of chunks that go to the device at once: 16 MiB.
 const PIECE: usize = (16 << 20) / tree::CHUNK;
-/// Most bytes that are hashed for the timeline: four pieces.
+/// Maximum number of bytes to hash for the timeline: four pieces.
 const PART: u64 = 64 << 20;
 
 /// Hashes files on the device, then with the crate `blake3`. Prints each hash, and both rates.

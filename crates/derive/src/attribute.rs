@@ -134,7 +134,7 @@ fn entries(slot: &mut Option<Vec<LitStr>>, meta: &ParseNestedMeta<'_>) -> Result
     if names.len() < 2 {
         return Err(Error::new(
             meta.path.span(),
-            "list two entry points at least; `entry = \"name\"` selects one",
+            "list at least two entry points; `entry = \"name\"` selects one",
         ));
     }
     *slot = Some(names);

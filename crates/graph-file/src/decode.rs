@@ -248,7 +248,7 @@ fn gate(body: &mut ByteCursor<'_>) -> Decoded<FileGate> {
     let counter = match (counters.pop(), counters.is_empty()) {
         (None, _) => None,
         (Some((index, last @ (0 | 1))), true) => Some(FileCounter { index, last: last == 1 }),
-        _ => return Err(body.fault("a gate counts one loop and is its last gate or is not")),
+        _ => return Err(body.fault("a gate must count at most one loop, and mark its last gate by 0 or 1")),
     };
     Ok(FileGate { condition, test, counter })
 }

@@ -47,7 +47,7 @@ pub(crate) fn find<'k>(text: &str, entry: &str, known: &'k [OverrideValue]) -> O
     Some(OverrideMistake { finding: Diagnostic { message, span }, overrides })
 }
 
-/// Returns the mistake of a text.
+/// Returns the mistake in a text.
 fn finding(text: &str) -> Option<Diagnostic> {
     let module = match parse(text) {
         Ok(module) => module,

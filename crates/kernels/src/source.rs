@@ -189,7 +189,7 @@ impl ShaderSource {
         Ok(Self { text: text.into(), element: Some(dtype), head, ..self })
     }
 
-    /// Returns the source with the text that `edit` makes of its own one. It has no CPU reference.
+    /// Returns the source with the text that `edit` returns for its own. It has no CPU reference.
     #[doc(hidden)]
     #[must_use]
     pub fn edited(self, edit: impl FnOnce(&str) -> String) -> Self {

@@ -68,7 +68,7 @@ impl Campaign {
         Case::new(seed, Options { is_portable, ..self.options })
     }
 
-    /// Runs the seeds until there are no more or the time is over. Calls `after` after each seed; `after` returns
+    /// Runs the seeds until there are no more or the time is over. Calls `after` at the end of each seed; `after` returns
     /// `false` to end the run. Returns the number of programs.
     ///
     /// # Errors

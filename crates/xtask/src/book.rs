@@ -18,7 +18,7 @@ pub(crate) struct Options {
 /// Builds the book, or serves it until it is interrupted.
 pub(crate) fn book(workspace: &Workspace, options: &Options) -> Result<()> {
     let Some(mdbook) = MDBOOK.find(workspace, options.may_install)? else {
-        bail!("mdbook is missing: leave --no-install out, or run `cargo install mdbook`");
+        bail!("mdbook is missing: run without --no-install, or run `cargo install mdbook`");
     };
     let command = if options.serve { "serve" } else { "build" };
     let open = options.open.then_some("--open");

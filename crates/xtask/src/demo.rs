@@ -19,7 +19,7 @@ const FOLDERS: [&str; 2] = ["lib", "bin"];
 const ENOUGH: u64 = 400 << 20;
 /// Bytes of input of a quick run.
 const QUICK_ENOUGH: u64 = 8 << 20;
-/// Most files.
+/// Maximum number of files.
 const MOST_FILES: usize = 16;
 
 /// Arguments of the command `demo`.

@@ -62,7 +62,7 @@ impl Foreign {
         Ok(line(&self.compiler.program).vars(&self.compiler.vars()?).args(&self.options))
     }
 
-    /// Returns a function that returns a command line of cargo for a subcommand.
+    /// Returns a function that makes the command line of a cargo subcommand.
     ///
     /// # Errors
     /// A path contains a colon.

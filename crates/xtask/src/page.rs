@@ -22,7 +22,7 @@ const LIBRARY: &str = "page";
 const MODULE: &str = "fencepost";
 /// Line of index.html that the style sheet replaces, so that a browser shows the first text in its style.
 const LINK: &str = r#"<link rel="stylesheet" href="style.css">"#;
-/// Most bytes of the page, compressed.
+/// Maximum size of the compressed page, in bytes.
 const LIMIT: u64 = 3_000_000;
 
 /// The size of a file of the page.

@@ -44,7 +44,7 @@ The last line is a hash of all cells. It is the same for each number of ranks.";
 
 /// Tag of the messages with the rows of a rank.
 const ROWS: Tag = 2;
-/// Most updates of cells that the first rank repeats on the host.
+/// Maximum number of cell updates that the first rank repeats on the host.
 const VERIFIED: usize = 1 << 28;
 
 fn main() -> Result<()> {

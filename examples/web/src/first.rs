@@ -20,7 +20,7 @@ struct Saxpy<'a> {
 const COMPARED: usize = 1 << 16;
 /// Seconds that a measurement takes.
 const MEASURED: f64 = 0.1;
-/// Most commands of a measurement.
+/// Maximum number of commands of a measurement.
 const MOST: u32 = 500;
 
 /// Doubles numbers on a device.

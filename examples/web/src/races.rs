@@ -14,7 +14,7 @@ use wasm_bindgen::prelude::wasm_bindgen;
 const LABEL: &str = "kernel.wgsl";
 /// Length of an array without a length in the text, and value of a parameter that is an integer.
 const ELEMENTS: usize = 256;
-/// Most bytes of an array.
+/// Maximum size of an array, in bytes.
 const MOST_BYTES: u64 = 1 << 20;
 /// Time limit of a launch, during which the page stands still.
 const LIMIT: Duration = Duration::from_secs(1);

@@ -20,7 +20,7 @@ struct Spin<'a> {
 const AIM: f64 = 3e-3;
 /// Largest load of a launch.
 const HEAVIEST: u32 = 3;
-/// Most rounds of the generator for a load of 1. Some software drivers stop longer loops.
+/// Maximum number of rounds of the generator for a load of 1. Some software drivers stop longer loops.
 const MOST: u32 = 60_000 / HEAVIEST;
 
 /// Two queues that work at the same time, except where an event orders them.

@@ -126,7 +126,7 @@ fn none(s: &Subject) {
     assert_eq!(of_host::<f32, 2>(&[], [3, 0], 1), [vec![0; 3], vec![0; 3], vec![1; 3]]);
     let error = assert_refused!(queue.mean(x.axis(1), &mut queue.zeros([3, 1]).unwrap()), Shape);
     let said =
-        "has shape [3, 0], [3, 1] is needed: pass at least one element, because no elements have no mean";
+        "has shape [3, 0], [3, 1] is needed: pass at least one element, because an empty array has no mean";
     assert!(error.to_string().contains(said), "{error}");
     queue.mean(x.axis(0), &mut queue.zeros([1, 0]).unwrap()).unwrap();
     assert_eq!(host::mean_axis(&[], [3, 0], 1), None);

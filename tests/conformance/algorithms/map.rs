@@ -120,7 +120,7 @@ fn mistakes(s: &Subject) {
     ];
     for (expression, limit) in deep {
         let text = queue.map(&x, &expression, &mut out).unwrap_err().to_string();
-        let remedy = ": compute parts of it in calls before, each with an array for its results\n";
+        let remedy = ": compute parts of it in earlier calls, each with an array for its results\n";
         assert!(
             text.starts_with("expression:1:") && text.contains(remedy) && !text.contains("let"),
             "{text}"

@@ -82,9 +82,9 @@ const FAMILIES: [&[&str]; 14] = [
 
 /// Variable that selects mutants by a part of their lines.
 const SELECTED: &str = "FENCEPOST_TEST_MUTANT";
-/// Most mutants of a text in a plain run.
+/// Maximum number of mutants of a text in a plain run.
 const SOME: usize = 2;
-/// Most calls that a mutant is tried with, apart from one for each set of kernels.
+/// Maximum number of calls that a mutant is tried with, apart from one for each set of kernels.
 const MOST_TRIALS: usize = 100;
 /// Longest time of a launch with a mutant, of which some never end: a busy machine may need it for one that ends.
 fn limit() -> Duration {

@@ -13,7 +13,7 @@ use crate::cpu::values::Item;
 
 /// Elements of a workgroup of the plain kernels.
 const BLOCK: usize = 256;
-/// Most elements of the plain kernels, whose grid has one dimension.
+/// Maximum number of elements of the plain kernels, whose grid has one dimension.
 const MOST: usize = 65_535 * BLOCK;
 
 pub(super) fn scan(size: Size) -> Case {

@@ -146,7 +146,7 @@ impl Graph {
         Ok(Self { owner, inner, plan, leases, counts: None, spanning })
     }
 
-    /// Returns the outputs that the program has declared, without the one that reads the counters of loops.
+    /// Returns the outputs that the program has declared, except the one that reads the counters of loops.
     pub(crate) fn outputs(&self) -> &[GraphOutput] {
         let counters = self.plan.control.as_ref().and_then(|table| table.layout.output);
         &self.inner.outputs[..counters.map_or(self.inner.outputs.len(), |at| at as usize)]

@@ -230,7 +230,7 @@ mod tests {
         assert_eq!(fold(5_000_000).expect("it folds"), [39063, 2, 1]);
         let error = fold(1 << 32).expect_err("the last number is over u32").to_string();
         assert!(
-            error.contains("`linear_id` counts 4294967295 invocations at most")
+            error.contains("`linear_id` counts at most 4294967295 invocations")
                 && !error.contains("more dimensions"),
             "{error}"
         );

@@ -39,7 +39,7 @@ pub enum Parts<'a> {
     Axis(usize),
     /// Segment `s` is the elements from `offsets[s]` up to `offsets[s + 1]`.
     Segments(&'a DeviceArray<u32>),
-    /// The first elements. The only element of this array is their number.
+    /// The first elements; their number is the only element of this array.
     First(&'a DeviceArray<u32>),
 }
 

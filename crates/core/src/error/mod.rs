@@ -210,7 +210,7 @@ pub enum ErrorDetail {
     #[error(
         "kernel `{kernel}`: a grid of {groups:?} workgroups is over the device's limit of {limit} per dimension: {}",
         if *folds {
-            "`linear_id` counts 4294967295 invocations at most, including those that round up to whole workgroups and \
+            "`linear_id` counts at most 4294967295 invocations, including those that round up to whole workgroups and \
              rows: launch the kernel once for each part of the arrays, which `slice` returns"
         } else {
             "give it more dimensions, or compute the index in the kernel with `linear_id` of the snippet `linear`, so \

@@ -364,7 +364,7 @@ impl PrintTo {
             }
             Self::StandardOutput => (
                 "the standard output",
-                "hold no `stdout().lock()` while you wait, and let the program that reads it take its input",
+                "do not hold `stdout().lock()` while you wait, and let the program that reads the output continue",
             ),
             Self::Log => (
                 "the logger of the program",

@@ -251,7 +251,7 @@ impl Queues {
         self.len() <= 2
     }
 
-    /// Returns `true` if `known` holds for the end of each existing queue, where ends after `upto` count as `upto`.
+    /// Returns `true` if `known` holds for each existing queue and its last stamp, or `upto` if that is smaller.
     pub(crate) fn known_upto(&self, upto: Stamp, known: &dyn Fn(Slot, Stamp) -> bool) -> bool {
         self.slots().all(|slot| {
             let queue = &self[slot];

@@ -52,7 +52,7 @@ impl ReplayTurn {
 
 impl State {
     /// Checks works as if their queue already came after `ends`, the ends of the earlier replays that they must follow.
-    /// Enqueues nothing, so that a refused replay leaves no waits behind.
+    /// Enqueues nothing, so that a refused replay adds no waits.
     ///
     /// # Errors
     /// Returns `Mapped`, or `Hazard` under `Checked`.

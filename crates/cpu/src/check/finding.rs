@@ -321,7 +321,7 @@ impl Display for Mistake {
                 write_operation(f, operation, "divides an integer by zero", step)
             }
             Self::DivisionOverflow { step, operation } => {
-                write_operation(f, operation, "divides the least integer by -1", step)
+                write_operation(f, operation, "divides the smallest integer by -1", step)
             }
             Self::ShiftOutOfRange { step, operation } => {
                 write_operation(f, operation, "shifts an integer by its width or more", step)
@@ -330,7 +330,7 @@ impl Display for Mistake {
                 write_operation(f, operation, "has a value that the integer type lacks", step)
             }
             Self::NewNan { step, operation } => {
-                write_operation(f, operation, "is NaN, and no operand is", step)
+                write_operation(f, operation, "is NaN, although no operand is", step)
             }
         }
     }

@@ -42,7 +42,7 @@ impl Lower<'_, '_> {
     /// Returns the kind of an atomic, and whether other threads access it.
     pub(super) fn atomic_kind(&self, pointer: Handle<Expression>) -> Result<(Kind, bool)> {
         let TypeInner::Atomic(scalar) = self.pointee(pointer)? else {
-            return refuse("an atomic operation on something else than an atomic");
+            return refuse("an atomic operation on a value that is not atomic");
         };
         let kind = Kind::of(scalar)?;
         match self.ty(pointer).pointer_space() {

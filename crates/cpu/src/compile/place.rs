@@ -244,7 +244,7 @@ impl Lower<'_, '_> {
     pub(super) fn array_length(&mut self, pointer: Handle<Expression>) -> Result<ir::Value> {
         match self.place(pointer)? {
             Place::Memory { length: Some(length), .. } => Ok(length),
-            _ => refuse("the length of something else than a runtime array"),
+            _ => refuse("the length of a value that is not a runtime array"),
         }
     }
 }

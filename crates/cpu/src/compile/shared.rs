@@ -256,7 +256,7 @@ fn jit() -> Result<JITModule> {
     let isa = cranelift_native::builder().map_err(failed)?;
     let isa = isa.finish(settings::Flags::new(flags)).map_err(failed)?;
     if isa.pointer_bytes() != 8 {
-        return refuse("a computer whose addresses have no 8 bytes");
+        return refuse("a computer without 64-bit addresses");
     }
     let mut builder = JITBuilder::with_isa(isa, default_libcall_names());
     reserve_code(&mut builder)?;

@@ -180,7 +180,7 @@ impl<'m> Lower<'_, 'm> {
     fn leave(&mut self, target: impl Fn(&Targets) -> Option<ir::Block>) -> Result<()> {
         match self.frame.targets.last().and_then(target) {
             Some(block) => self.jump(block),
-            None => return refuse("a jump out of no loop"),
+            None => return refuse("a jump outside of a loop"),
         }
         Ok(())
     }

@@ -12,7 +12,8 @@ use smallvec::SmallVec;
 /// Components of a value in the order of [`Types::leaves`].
 pub(super) type Components = SmallVec<[ir::Value; 4]>;
 
-/// Most components that a dynamic index selects by instructions. A larger value is stored, and one component loaded.
+/// Maximum number of components from which instructions select by a dynamic index. A larger value is stored, and one
+/// component is loaded.
 pub(super) const MOST_SELECTED: usize = 8;
 
 /// Returns the first component and the number of components of a member.

@@ -23,7 +23,7 @@ impl Position {
         [self.number % x, self.number / x % y, self.number / x / y]
     }
 
-    /// Returns a built-in value and its number of components. A scalar is the first component.
+    /// Returns a built-in value and its number of components. The value of a scalar is in the first component.
     fn value(&self, builtin: BuiltIn) -> ([u32; 3], usize) {
         let scalar = |value: u32| ([value, 0, 0], 1);
         match builtin {

@@ -130,7 +130,7 @@ mod tests {
         let text = wide.to_string();
         assert!(text.contains("`k`") && text.contains("16") && text.contains("multiple"), "{text}");
         let misses = program("if i < out[0] { workgroupBarrier(); } out[i] = cell;");
-        let misses = CpuKernel::with_lanes(misses, 1).err().expect("a barrier that some miss is refused");
+        let misses = CpuKernel::with_lanes(misses, 1).err().expect("a divergent barrier is refused");
         assert!(matches!(&misses, Error::NotCompiled { lanes: 1, place: Some(_), .. }), "{misses}");
     }
 }

@@ -92,7 +92,7 @@ impl MessageNames {
     pub(crate) fn enter(&self, entry: usize, size: Option<[&str; 2]>) -> String {
         let p = &self.prefix;
         let place = size.map_or(String::new(), |[x, y]| {
-            // The parameter names hide no constants in the size.
+            // The parameters have the prefix, so they hide no constant that the size names.
             format!(
                 " {p}place = {p}at.x + {p}grid.x * u32({x}) * ({p}at.y + {p}grid.y * u32({y}) * {p}at.z);"
             )

@@ -37,7 +37,8 @@ impl LostFlag {
     pub fn check(&self) -> Result<(), Lost> {
         if self.process.is_left() {
             return Err(Lost {
-                reason: "the process is a child, by fork(2), of the one that opened it".into(),
+                reason: "the process is a child, made by fork(2), of the process that opened the device"
+                    .into(),
             });
         }
         self.lost.get().map_or(Ok(()), |lost| Err(lost.clone()))

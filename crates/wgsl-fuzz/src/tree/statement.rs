@@ -46,7 +46,7 @@ pub(crate) struct Loop {
     pub(crate) form: LoopForm,
     pub(crate) counter: String,
     pub(crate) bound: Expr,
-    /// Most turns.
+    /// Maximum number of iterations.
     pub(crate) most: u32,
     /// Condition that ends the loop early.
     pub(crate) until: Option<Expr>,

@@ -35,7 +35,7 @@ pub(super) fn weave(text: &str, faults: &[&Placed]) -> Result<String> {
     part(text, 0..text.len(), &faults)
 }
 
-/// Returns the range `whole` of `text` with the faults in it, the outer ones first.
+/// Returns the range `whole` of `text` with the faults in it. Of nested faults, the outer one comes first.
 fn part(text: &str, whole: Range<usize>, faults: &[&Placed]) -> Result<String> {
     let mut out = String::new();
     let mut end = whole.start;

@@ -84,7 +84,7 @@ pub(super) fn examine(command: &Path, vars: &Vars) -> Result<(Vec<Adapter>, Vec<
     Ok(joined(listed, &examined))
 }
 
-/// Runs a subcommand of the command, and returns its report.
+/// Runs a subcommand of the command `fencepost`, and returns its report.
 fn asked<R: DeserializeOwned>(command: &Path, subcommand: &str, vars: &Vars) -> Result<R> {
     let (_, said) = line(command).args([subcommand, "--json"]).vars(vars).run_quietly()?;
     let report = said.lines().find_map(|line| serde_json::from_str(line).ok());

@@ -11,7 +11,7 @@ use anyhow::{Context, Result};
 
 /// Port of the server, unless another program uses it.
 const PORT: u16 = 8000;
-/// Most bytes of a request, with what a page posts.
+/// Maximum size of a request with its body, in bytes.
 const LONGEST: u64 = 1 << 20;
 /// Type of a text for a person.
 const TEXT: &str = "text/plain; charset=utf-8";

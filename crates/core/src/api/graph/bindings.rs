@@ -276,7 +276,7 @@ impl<T: fmt::Debug> fmt::Debug for GraphValue<T> {
 }
 
 /// Remedy for an input or a value that is declared in a body.
-const DECLARED_OUTSIDE: &str = "a graph has its inputs and values once: declare them before the condition or the loop, and use them in the body";
+const DECLARED_OUTSIDE: &str = "a graph declares each input and value once: declare them before the condition or the loop, and use them in the body";
 
 impl Capture {
     /// *Captures* an array as an input of the graph: [`Bindings::input`](crate::Bindings::input) replaces the array in
@@ -428,8 +428,10 @@ impl TapeState {
             }
             let ranges = (known.range(earlier), input.range(&bound));
             if earlier.block.id == bound.block.id && overlap(&ranges.0, &ranges.1) {
-                let message =
-                    format!("inputs `{}` and `{}` overlap: inputs are arrays apart", known.name, input.name);
+                let message = format!(
+                    "inputs `{}` and `{}` overlap: give each input its own elements",
+                    known.name, input.name
+                );
                 return Err(problem(graph, message));
             }
         }

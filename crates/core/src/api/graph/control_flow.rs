@@ -225,7 +225,7 @@ impl CommandQueue {
         if matches!(bound, Bound::AtMost(0) | Bound::Chunked(0)) {
             let graph = self.label().to_string();
             let at = Location::caller();
-            let problem = format!("`do_while` at {at} executes once at least: give it a bound above 0");
+            let problem = format!("`do_while` at {at} executes at least once: give it a bound above 0");
             return Err(ErrorDetail::Graph { graph, problem }.into());
         }
         let test = |iteration| if iteration == 0 { GateTest::Always } else { GateTest::NonZero };

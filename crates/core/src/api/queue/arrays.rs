@@ -20,7 +20,7 @@ use std::sync::Arc;
 const AT_LINE: &str = ", line ";
 
 impl CommandQueue {
-    /// *Enqueues* the making of an array of zeros, in this queue's order.
+    /// *Makes* an array of zeros, in this queue's order.
     ///
     /// # Errors
     /// Returns [`ErrorDetail::TooLarge`](crate::ErrorDetail::TooLarge), [`ErrorDetail::OutOfMemory`](crate::ErrorDetail::OutOfMemory),
@@ -30,7 +30,7 @@ impl CommandQueue {
         self.array_ops(CommandKind::Fill)?.zeros(shape.into())
     }
 
-    /// *Enqueues* the making of an array whose elements are all `value`, in this queue's order.
+    /// *Makes* an array whose elements are all `value`, in this queue's order.
     ///
     /// # Errors
     /// Returns the errors of [`zeros`](Self::zeros).

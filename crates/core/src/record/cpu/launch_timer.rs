@@ -75,7 +75,7 @@ impl TimedLaunches {
             if let Err(error) = started {
                 report!(
                     Warn,
-                    "launches on the CPU have no limit of time, because the system gives no thread: {error}"
+                    "launches on the CPU have no time limit, because the system refuses a thread: {error}"
                 );
             }
         }

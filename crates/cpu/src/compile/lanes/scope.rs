@@ -205,7 +205,7 @@ impl Vector<'_, '_, '_> {
         };
         match self.body.scopes.iter().rposition(ends) {
             Some(at) => Ok(at),
-            None => refuse("a jump out of no loop"),
+            None => refuse("a jump outside of a loop"),
         }
     }
 

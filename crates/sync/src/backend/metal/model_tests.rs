@@ -116,7 +116,7 @@ impl Device {
         lock(&self.0.state)
     }
 
-    /// Begins a call of the API, from which on command buffers may fail. Alone, the device may also do something.
+    /// Begins a call of the API, after which command buffers may fail. A device without a thread may also do something.
     fn call(&self) -> MutexGuard<'_, State> {
         let mut state = self.state();
         if state.batches.count_call() {

@@ -442,8 +442,8 @@ fn uses_pinned(work: &Work) -> bool {
     work.returns_to_host() && !matches!(work, Work::Read { .. })
 }
 
-/// Returns the node with the current values of its graph written into its parameters, because the values of a child
-/// graph have no names in the capture.
+/// Returns a copy of the node whose parameters are the current values of its graph. A capture does not know the names
+/// of a child graph's values.
 fn with_present_values(plan: &GraphPlan, node: &GraphNode) -> GraphNode {
     let Some(params) = plan.other_params(&node.command) else { return node.clone() };
     let mut command = node.command.duplicate();
