@@ -60,6 +60,18 @@ def crate_of(path):
     return "/".join(parts[:2]) if parts[0] == "crates" else parts[0]
 
 
+def tuple_lets(code):
+    """Counts the lets of several values. `let (sin, cos) = (a + b).sin_cos()` takes the values of one call."""
+    count = 0
+    for found in TUPLE_LET.finditer(code):
+        end, depth = found.end(), 1
+        while depth:
+            depth += (code[end] in "([{") - (code[end] in ")]}")
+            end += 1
+        count += code.startswith(";", end)
+    return count
+
+
 def blank(text):
     """Returns the text with strings, characters and comments replaced by spaces, line by line as before."""
     out, at = [], 0
@@ -159,7 +171,7 @@ def measure(sources):
         crate["uses"] += len(re.findall(r"(?m)^[ \t]*(?:pub(?:\([^)]*\))? )?use ", code))
         crate["pub"] += len(re.findall(r"\bpub (?!use\b)", code))
         crate["pub_in"] += len(re.findall(r"\bpub\([^)]*\) (?!use\b)", code))
-        crate["tuple_lets"] += len(TUPLE_LET.findall(code))
+        crate["tuple_lets"] += tuple_lets(code)
         firsts = [found.group("first") for found in NOUN.finditer(text)]
         crate["nouns"] += len(firsts)
         crate["verbs"] += sum(first in VERBS for first in firsts)

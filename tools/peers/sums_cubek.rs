@@ -27,7 +27,8 @@ fn main() {
         let strategy = ReduceStrategy { routine, vectorization, autotune_level: AutotuneLevel::Full };
         let dtypes = ReduceDtypes { input: element, output: element, accumulation: element };
         let launch = || {
-            let (input, output) = (input.clone().binding(), output.clone().binding());
+            let input = input.clone().binding();
+            let output = output.clone().binding();
             reduce(&client, input, output, 1, strategy.clone(), ReduceOperationConfig::Sum, dtypes)
         };
         let read = || bytemuck::cast_slice::<u8, f32>(&client.read_one_unchecked(output.handle.clone())).to_vec();

@@ -10,7 +10,8 @@ fn saxpy(a: f32, x: &[f32], y: &mut [f32]) {
 fn main() {
     let client = cubecl::Device::default().client();
     let array = |contents: &[f32]| client.create_from_slice(bytemuck::cast_slice(contents));
-    let (x, y) = (array(&[1.0, 2.0, 3.0, 4.0]), array(&[1.0; 4]));
+    let x = array(&[1.0, 2.0, 3.0, 4.0]);
+    let y = array(&[1.0; 4]);
     // SAFETY: both have four elements.
     let [of_x, of_y] = [&x, &y].map(|handle| unsafe { BufferArg::from_raw_parts(handle.clone(), 4) });
     saxpy::launch(&client, CubeCount::Static(1, 1, 1), CubeDim::new_1d(64), 2.0, of_x, of_y);

@@ -12,7 +12,8 @@ fn main() -> Result<()> {
     let ctx = Context::new().wait()?;
     let queue = ctx.queue("main");
     let saxpy = ctx.kernel::<Saxpy>()?;
-    let (x, mut y) = (queue.array(&[1.0, 2.0, 3.0, 4.0])?, queue.array(&[1.0; 4])?);
+    let x = queue.array(&[1.0, 2.0, 3.0, 4.0])?;
+    let mut y = queue.array(&[1.0; 4])?;
     queue.launch(&saxpy, Grid::threads([4]), Saxpy { a: 2.0, x: &x, y: &mut y })?;
     println!("{:?}", queue.read(&y).wait()?);
     Ok(())

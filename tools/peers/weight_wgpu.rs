@@ -16,7 +16,8 @@ fn main() {
         let contents = bytemuck::cast_slice(contents);
         device.create_buffer_init(&wgpu::util::BufferInitDescriptor { label: None, contents, usage })
     };
-    let (x, y) = (buffer(&[1.0, 2.0, 3.0, 4.0]), buffer(&[1.0; 4]));
+    let x = buffer(&[1.0, 2.0, 3.0, 4.0]);
+    let y = buffer(&[1.0; 4]);
     let usage = wgpu::BufferUsages::MAP_READ | wgpu::BufferUsages::COPY_DST;
     let back = device.create_buffer(&wgpu::BufferDescriptor { label: None, size: 16, usage, mapped_at_creation: false });
     let source = wgpu::ShaderSource::Wgsl(SAXPY.into());

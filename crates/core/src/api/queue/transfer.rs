@@ -312,7 +312,8 @@ impl CommandQueue {
 
     #[track_caller]
     pub(crate) fn array_ops(&self, what: CommandKind) -> Result<ArrayOps<'_>> {
-        let (at, captured) = (Location::caller(), self.captured_queue());
+        let at = Location::caller();
+        let captured = self.captured_queue();
         let slot = match captured {
             None => self.slot()?,
             Some(captured) => {

@@ -61,7 +61,8 @@ pub(super) fn cos(x: f64) -> f64 {
 pub(super) fn tan(x: f64) -> f64 {
     let sum = x * FRAC_2_PI + ROUND;
     let r = rest(x, sum - ROUND, 0.5);
-    let (sine, cosine) = (sine(r), sine(FRAC_PI_2 - r.abs()));
+    let cosine = sine(FRAC_PI_2 - r.abs());
+    let sine = sine(r);
     let is_odd = flip(1.0, sum.to_bits()) < 0.0;
     let over = if is_odd { -cosine } else { sine };
     let under = if is_odd { sine } else { cosine };

@@ -156,7 +156,8 @@ mod tests {
     #[test]
     fn components_of_vectors_keep_their_order() {
         let x = [8, 1, 6, 4].map(Scalar::U32);
-        let (x, amount) = (Operand::Vector(&x), |x| Operand::Scalar(Scalar::U32(x)));
+        let x = Operand::Vector(&x);
+        let amount = |x| Operand::Scalar(Scalar::U32(x));
         let zeros = [3, 0, 1, 2].map(Scalar::U32);
         assert_eq!(math(Fun::CountTrailingZeros, &[x]), Outcome::Vector(zeros.as_slice().into()));
         let bits = [2, 0, 1, 1].map(Scalar::U32);

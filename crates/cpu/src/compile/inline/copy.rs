@@ -59,16 +59,15 @@ pub(super) fn expand(function: &Function, barred: &Barred, flag: Handle<Type>) -
         callees.insert(call.statement, callee);
     }
     map.set_first_values(function, &mut target)?;
-    let (exit, inside, flags) = (Exit::Return, false, None);
-    target.body = Copier { map: &map, exit, inside, flags, callees: &callees }.block(&function.body)?;
+    let copier = Copier { map: &map, exit: Exit::Return, inside: false, flags: None, callees: &callees };
+    target.body = copier.block(&function.body)?;
     Some(target)
 }
 
 fn find_calls<'f>(block: &'f Block, barred: &Barred, repeats: bool, calls: &mut Vec<Call<'f>>) {
     for statement in block {
         match statement {
-            Statement::Call { function, arguments, result } if barred.contains_key(function) => {
-                let (function, result) = (*function, *result);
+            &Statement::Call { function, ref arguments, result } if barred.contains_key(&function) => {
                 calls.push(Call { statement, function, arguments, result, repeats });
             }
             Statement::Block(inner) => find_calls(inner, barred, repeats, calls),
@@ -245,15 +244,16 @@ impl Copier<'_> {
             Statement::SubgroupBallot { result, predicate } => {
                 Statement::SubgroupBallot { result: of(result)?, predicate: maybe(predicate)? }
             }
-            Statement::SubgroupCollectiveOperation { op, collective_op, argument, result } => {
-                let (argument, result) = (of(argument)?, of(result)?);
-                let (op, collective_op) = (*op, *collective_op);
+            &Statement::SubgroupCollectiveOperation { op, collective_op, ref argument, ref result } => {
+                let argument = of(argument)?;
+                let result = of(result)?;
                 Statement::SubgroupCollectiveOperation { op, collective_op, argument, result }
             }
-            Statement::SubgroupGather { mode, argument, result } => {
-                let (argument, result) = (of(argument)?, of(result)?);
-                Statement::SubgroupGather { mode: self.gather_mode(*mode)?, argument, result }
-            }
+            Statement::SubgroupGather { mode, argument, result } => Statement::SubgroupGather {
+                mode: self.gather_mode(*mode)?,
+                argument: of(argument)?,
+                result: of(result)?,
+            },
             _ => return None,
         };
         copy.push(new, span);

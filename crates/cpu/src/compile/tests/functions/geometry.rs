@@ -66,7 +66,8 @@ pub(super) fn vectors(fun: Fun) -> Vec<Row> {
         Fun::FaceForward => {
             let types = ["m2 m2 m2 -> f2", "m3 m3 m3 -> f3", "m4 m4 m4 -> f4"];
             let turned = |x: &[Vec<f64>]| {
-                let (cosine, size) = (dot(&x[1], &x[2]), products(&x[1], &x[2]));
+                let cosine = dot(&x[1], &x[2]);
+                let size = products(&x[1], &x[2]);
                 let sign = if cosine < 0.0 { 1.0 } else { -1.0 };
                 let is_near = cosine != 0.0 && cosine.abs() <= 4.0 * Format::F32.ulp(size);
                 x[0].iter().map(|x| if is_near { f64::NAN } else { sign * x }).collect()
@@ -139,7 +140,8 @@ fn distances(x: &[Vec<f64>]) -> Vec<f64> {
 /// Returns the transposed matrix of these types.
 fn transposed(types: &str) -> Reference {
     let number = |at: usize| usize::from(types.as_bytes()[at] - b'0');
-    let (columns, rows) = (number(1), number(2));
+    let columns = number(1);
+    let rows = number(2);
     whole(move |x| {
         (0..rows)
             .flat_map(|row| (0..columns).map(move |column| column * rows + row))
@@ -150,7 +152,8 @@ fn transposed(types: &str) -> Reference {
 
 /// Returns the refracted vector. It has no bound where the argument of the square root is near 0.
 fn refracted(x: &[Vec<f64>]) -> Vec<f64> {
-    let (cosine, ratio) = (dot(&x[0], &x[1]), x[2][0]);
+    let cosine = dot(&x[0], &x[1]);
+    let ratio = x[2][0];
     let square = 1.0 - ratio * ratio * (1.0 - cosine * cosine);
     let part = |(a, b): (&f64, &f64)| match square {
         _ if square.abs() < 0.01 * square_size(ratio, products(&x[0], &x[1])) => f64::NAN,
@@ -168,7 +171,8 @@ fn refracted_directions(x: &[Vec<f64>]) -> Vec<f64> {
 
 /// Returns the sum of the absolute terms of a refracted vector.
 fn size_of_refracted(x: &[Vec<f64>]) -> f64 {
-    let (along, ratio) = (products(&x[0], &x[1]), x[2][0].abs());
+    let along = products(&x[0], &x[1]);
+    let ratio = x[2][0].abs();
     ratio * length(&x[0]) + (ratio * along + square_size(ratio, along).sqrt()) * length(&x[1])
 }
 
