@@ -3,8 +3,6 @@
 //! `build.rs` makes a module of each page. The tests run on the simulator and need no device.
 #![forbid(unsafe_code)]
 
-mod recipe_kernels;
-
 include!(concat!(env!("OUT_DIR"), "/pages.rs"));
 
 use fencepost::prelude::*;
@@ -45,10 +43,6 @@ impl Names {
     /// One of them cannot be made.
     pub fn new() -> Result<Self> {
         let ctx = Context::simulated(SimulatorOptions::default());
-        if let Some(saxpy) = fencepost::reference("saxpy") {
-            ctx.host_kernel("saxpy", saxpy)?; // for kernels from its text
-        }
-        recipe_kernels::give(&ctx)?;
         let a = ctx.queue("a");
         let b = ctx.queue("b");
         let x = ctx.zeros([4])?;

@@ -112,7 +112,6 @@ impl Context {
     /// ```
     /// use fencepost::{Grid, ShaderSource, args};
     /// # let (ctx, queue) = fencepost::doctest();
-    /// # ctx.host_kernel("k", std::sync::Arc::new(|_: [u32; 3], _: [u32; 3], _: &[u8], out: &mut [fencepost::HostBuffer<'_>]| out[0].bytes_mut()[0] = 42))?;
     /// let text = "//#use \"tools.wgsl\"
     ///     @group(0) @binding(0) var<storage, read_write> x: array<u32>;
     ///     @compute @workgroup_size(1) fn k() { x[0] = twice(21u); }";

@@ -344,7 +344,6 @@ impl Capture {
     /// ```
     /// use fencepost::{Grid, args};
     /// # let (ctx, queue) = fencepost::doctest();
-    /// # ctx.host_kernel("saxpy", fencepost::reference("saxpy").unwrap())?;
     /// let saxpy = ctx.kernel_from(fencepost::builtin_shader("saxpy.wgsl").unwrap(), "saxpy")?;
     /// let (x, mut y) = (queue.array(&[1.0_f32, 2.0])?, ctx.zeros::<f32, 1>([2])?);
     /// let (graph, ()) = queue.capture(|c| {

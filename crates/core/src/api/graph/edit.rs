@@ -65,7 +65,6 @@ impl Graph {
     /// ```
     /// use fencepost::{Grid, args};
     /// # let (ctx, queue) = fencepost::doctest();
-    /// # ctx.host_kernel("saxpy", fencepost::reference("saxpy").unwrap())?;
     /// let saxpy = ctx.kernel_from(fencepost::builtin_shader("saxpy.wgsl").unwrap(), "saxpy")?;
     /// let (x, mut y) = (queue.array(&[1.0_f32, 2.0])?, ctx.zeros::<f32, 1>([2])?);
     /// let (mut graph, ()) = queue.capture(|c| {

@@ -85,7 +85,6 @@ impl CommandQueue {
     /// use fencepost::{Grid, args};
     /// # let (ctx, queue) = fencepost::doctest();
     /// let text = fencepost::builtin_shader("saxpy.wgsl").unwrap();
-    /// # ctx.host_kernel("saxpy", fencepost::reference("saxpy").unwrap())?;
     /// let saxpy = ctx.kernel_from(text, "saxpy")?;
     /// let (x, mut y) = (queue.array(&[1.0_f32, 2.0])?, ctx.zeros::<f32, 1>([2])?);
     /// queue.launch_dyn(&saxpy, Grid::threads([2]), args![a = 2.0_f32, x = &x, y = &mut y])?;
