@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 /// Memory limit of a graph, and of the context that loads it.
 const MEMORY: u64 = 1 << 24;
-/// Most iterations of a loop in chunks in a replay.
+/// Maximum number of iterations of a loop in chunks in a replay.
 const LONGEST: u32 = 1000;
 /// Kernel of the seeds.
 pub const ADD: &str = "struct Params { k: u32 }

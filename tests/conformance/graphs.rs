@@ -21,10 +21,10 @@ mod flight;
 mod host_turns;
 mod named_values;
 mod native;
+mod peers_tests;
 mod pinned;
 mod random_edits;
 mod replaying;
-mod retold;
 mod scratch;
 mod stopped;
 mod structure;
@@ -59,10 +59,10 @@ pub fn cases() -> Vec<Case> {
         host_turns::cases(),
         named_values::cases(),
         native::cases(),
+        peers_tests::cases(),
         pinned::cases(),
         random_edits::cases(),
         replaying::cases(),
-        retold::cases(),
         scratch::cases(),
         stopped::cases(),
         structure::cases(),

@@ -5,6 +5,7 @@
 //! when all lanes have left it. Functions that a region calls are inlined.
 
 mod atomic;
+mod branchless;
 mod call;
 mod convert;
 mod half;
@@ -13,7 +14,6 @@ mod math;
 mod memory;
 mod operate;
 mod place;
-mod quiet;
 mod repeat;
 mod rows;
 mod scope;

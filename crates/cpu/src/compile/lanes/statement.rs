@@ -175,7 +175,7 @@ impl<'m> Vector<'_, '_, 'm> {
                         None => side,
                     };
                     self.body.mask = Some(mask);
-                    let done = if self.is_quiet(block) {
+                    let done = if self.is_branchless(block) {
                         self.block(block)
                     } else if self.takes_lanes_out(block)? {
                         Ok(())

@@ -13,7 +13,7 @@ const MOST_COMPONENTS: usize = 16;
 
 impl<'m> Vector<'_, '_, 'm> {
     /// Returns `true` if a block only computes a few values by vector instructions and sets variables in registers.
-    pub(super) fn is_quiet(&self, block: &Block) -> bool {
+    pub(super) fn is_branchless(&self, block: &Block) -> bool {
         let mut left = MOST_COMPONENTS;
         self.within(block, &mut left)
     }
@@ -68,13 +68,13 @@ impl<'m> Vector<'_, '_, 'm> {
         Ok(true)
     }
 
-    /// Returns the variable that a quiet block sets at its end, and its value.
+    /// Returns the variable that a branchless block sets at its end, and its value.
     fn assignment(&self, block: &Block) -> Option<(Handle<LocalVariable>, Handle<Expression>)> {
         let (last, before) = block.split_last()?;
         let Statement::Store { pointer, value } = last else { return None };
         let Expression::LocalVariable(local) = self.lower.expression(*pointer) else { return None };
         let evaluates = before.iter().all(|statement| matches!(statement, Statement::Emit(_)));
-        (evaluates && self.is_quiet(block)).then_some((*local, *value))
+        (evaluates && self.is_branchless(block)).then_some((*local, *value))
     }
 
     fn within(&self, block: &Block, left: &mut usize) -> bool {
