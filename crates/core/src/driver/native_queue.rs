@@ -13,6 +13,8 @@ use wgpu::hal::DeviceError;
 use wgpu::{BufferUses, hal};
 
 /// A queue below wgpu-hal. Encoders passed to it must be open; for [`end_batch`](Self::end_batch), with no open pass.
+///
+/// Only Vulkan has one. It is a trait because the recorder is generic over the API, and other APIs have no queue.
 pub(crate) trait NativeQueue<A: hal::Api>: Send + Sync {
     /// Ends a batch with a barrier. After it, the host, and copies and indirect launches of later batches, come after
     /// all earlier commands of the queue and see their writes.
