@@ -89,7 +89,8 @@ impl Device {
         lock(&self.0.state)
     }
 
-    /// Begins a call of the API, during which the device may be removed. A device without a thread may also execute a batch.
+    /// Begins a call of the API, during which the device may be removed. A device without a thread may also execute a
+    /// batch.
     fn call(&self) -> MutexGuard<'_, State> {
         let mut state = self.state();
         if state.batches.count_call() {
