@@ -251,7 +251,7 @@ impl sealed::Draw<f32> for Exponential {
     }
 }
 
-/// Returns minus the natural logarithm of (word or 1) / 2^32, computed from its first 24 significant bits.
+/// Returns `-ln(max(word, 1) / 2^32)`, computed from the first 24 significant bits of the word.
 fn minus_log(word: u32) -> f64 {
     let odd = word.max(1);
     let kept = odd & (u32::MAX << 8 >> odd.leading_zeros().min(8));

@@ -76,7 +76,7 @@ impl Clock {
         }
     }
 
-    /// Returns the queues with a stamp larger than [`all`](Self::all), with that stamp.
+    /// Returns each queue whose stamp is larger than [`all`](Self::all), and that stamp.
     pub fn entries(&self) -> impl Iterator<Item = (Slot, Stamp)> {
         self.seen().iter().copied()
     }
