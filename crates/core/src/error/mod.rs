@@ -102,10 +102,9 @@ pub enum MemoryLimit {
 /// use fencepost::prelude::*;
 ///
 /// fn open() -> Result<Context> {
-///     match Context::new().wait() {
-///         Err(error) if error.kind() == ErrorKind::NoAdapter => {
-///             Ok(Context::simulated(SimulatorOptions::default()))
-///         }
+///     let radeon = AdapterChoice::Name("radeon".into());
+///     match Context::with_options(ContextOptions::default().adapter(radeon)).wait() {
+///         Err(error) if error.kind() == ErrorKind::NoAdapter => Context::new().wait(),
 ///         opened => opened,
 ///     }
 /// }
