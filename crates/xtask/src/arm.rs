@@ -45,7 +45,7 @@ const SELF_STARTING: [&str; 7] = [
     "compiled_kernels_are_written_as_intermediate_code_and_assembly_and_others_as_instructions",
     "each_sum_that_has_several_uses_is_computed_once",
     "processes_that_write_one_file_at_once_read_whole_files_only",
-    "r01_a_wrong_adapter_variable_is_an_error_that_names_its_value",
+    "r01_a_wrong_adapter_variable_is_an_error_that_names_it_and_its_value",
     "the_map_of_perf_names_the_functions_of_machine_code",
     "the_text_of_a_compiled_kernel_is_in_the_folder",
 ];

@@ -12,7 +12,7 @@ pub fn cases() -> Vec<Case> {
     ]
 }
 
-const VARIABLE_CASE: &str = "r01_a_wrong_adapter_variable_is_an_error_that_names_its_value";
+const VARIABLE_CASE: &str = "r01_a_wrong_adapter_variable_is_an_error_that_names_it_and_its_value";
 const VARIABLE: &str = "FENCEPOST_ADAPTER";
 const WRONG: &str = "an adapter of the moon";
 
@@ -37,7 +37,12 @@ fn not_there(_: &Subject) {
 /// Runs this case again in a child process, where the variable has a wrong value.
 fn wrong_variable(s: &Subject) {
     if std::env::var(VARIABLE).is_ok_and(|value| value == WRONG) {
-        return lists_all_adapters(&open(AdapterChoice::Auto), WRONG);
+        let by_variable = open(AdapterChoice::Auto);
+        let by_program = open(AdapterChoice::Name(WRONG.into()));
+        lists_all_adapters(&by_variable, WRONG);
+        assert!(by_variable.to_string().contains(VARIABLE), "{by_variable}");
+        assert!(!by_program.to_string().contains(VARIABLE), "{by_program}");
+        return;
     }
     let own = std::env::current_exe().expect("a program knows its own file");
     let name = format!("{VARIABLE_CASE}::{}", s.name());

@@ -69,7 +69,10 @@ fn nonsense() -> Result<()> {
     ensure!(json["works"] == false && json["adapters"][0]["works"] == true, "{json}");
     let line = line(&json["machine"], "default adapter")?;
     ensure!(line["status"] == "failed", "{line}");
-    ensure!(line["detail"].as_str().is_some_and(|text| text.contains("`nonsense`")), "{line}");
+    ensure!(
+        line["detail"].as_str().is_some_and(|text| text.contains("`nonsense` (from FENCEPOST_ADAPTER)")),
+        "{line}"
+    );
     ensure!(line["remedy"].as_str().is_some_and(|text| text.contains("unset FENCEPOST_ADAPTER")), "{line}");
     Ok(())
 }

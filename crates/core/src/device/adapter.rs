@@ -48,16 +48,16 @@ pub fn adapters() -> Vec<AdapterInfo> {
 /// takes the CPU only if there is no wgpu adapter.
 ///
 /// # Errors
-/// Returns `NoAdapter`, which lists the adapters of this machine.
+/// Returns `NoAdapter`, which lists the adapters of this machine, and names the variable if it chose.
 pub(crate) async fn choose(choice: &AdapterChoice, needs_driver: bool) -> Result<ChosenAdapter> {
-    let choice = match (choice, env::var(CHOICE)) {
-        (AdapterChoice::Auto, Ok(value)) => value.parse().unwrap_or_default(),
-        _ => choice.clone(),
-    };
+    let variable = env::var(CHOICE).ok().filter(|_| *choice == AdapterChoice::Auto);
+    let choice =
+        variable.as_deref().map_or_else(|| choice.clone(), |value| value.parse().unwrap_or_default());
+    let wanted = wanted(&choice, variable.is_some());
     #[cfg(not(target_arch = "wasm32"))]
     return crate::device::open::one_at_a_time(|| {
         pollster::block_on(async {
-            Ok(match find(&choice, needs_driver).await? {
+            Ok(match find(&choice, &wanted, needs_driver).await? {
                 ChosenAdapter::Wgpu(adapter) => {
                     ChosenAdapter::Wgpu(crate::device::open::with_own_gl_context(adapter).await)
                 }
@@ -69,11 +69,12 @@ pub(crate) async fn choose(choice: &AdapterChoice, needs_driver: bool) -> Result
     #[cfg(target_arch = "wasm32")]
     match choice {
         AdapterChoice::Auto => any().await,
-        _ => find(&choice, needs_driver).await,
+        _ => find(&choice, &wanted, needs_driver).await,
     }
 }
 
-async fn find(choice: &AdapterChoice, needs_driver: bool) -> Result<ChosenAdapter> {
+/// Returns the chosen adapter. `wanted` is the choice in the words of an error.
+async fn find(choice: &AdapterChoice, wanted: &str, needs_driver: bool) -> Result<ChosenAdapter> {
     #[cfg(cpu)]
     if *choice == AdapterChoice::Cpu {
         return Ok(ChosenAdapter::Cpu); // without asking any driver
@@ -85,7 +86,7 @@ async fn find(choice: &AdapterChoice, needs_driver: bool) -> Result<ChosenAdapte
         Some(at) if at < found.len() => Ok(ChosenAdapter::Wgpu(found.swap_remove(at))),
         #[cfg(cpu)]
         Some(_) => Ok(ChosenAdapter::Cpu),
-        _ => Err(no_adapter(choice, &known)),
+        _ => Err(no_adapter(wanted, &known)),
     }
 }
 
@@ -105,7 +106,7 @@ async fn any() -> Result<ChosenAdapter> {
         #[cfg(cpu)]
         Err(_) => Ok(ChosenAdapter::Cpu),
         #[cfg(not(cpu))]
-        Err(_) => Err(no_adapter(&AdapterChoice::Auto, &[])),
+        Err(_) => Err(no_adapter(&wanted(&AdapterChoice::Auto, false), &[])),
     }
 }
 
@@ -221,13 +222,18 @@ impl fmt::Display for AdapterChoice {
     }
 }
 
+/// Returns a choice in the words of an error. The program's author may not know that a variable made the choice.
+fn wanted(choice: &AdapterChoice, by_variable: bool) -> String {
+    if by_variable { format!("{choice} (from {CHOICE})") } else { choice.to_string() }
+}
+
 /// Returns the error for a choice that fits no adapter. It lists the adapters or, if there are none, the package and
 /// the feature that add one.
-pub(crate) fn no_adapter(choice: &AdapterChoice, known: &[AdapterInfo]) -> Error {
+fn no_adapter(wanted: &str, known: &[AdapterInfo]) -> Error {
     let list: Vec<String> =
         known.iter().enumerate().map(|(at, adapter)| format!("{at}: {adapter}")).collect();
     let found = if list.is_empty() { format!("none; {}", remedy()) } else { list.join("; ") };
-    ErrorDetail::NoAdapter { wanted: choice.to_string(), found }.into()
+    ErrorDetail::NoAdapter { wanted: wanted.into(), found }.into()
 }
 
 /// Properties and limits of an adapter. Errors refer to the same limits.
@@ -571,9 +577,13 @@ mod tests {
     }
 
     #[test]
-    fn the_error_for_an_unknown_adapter_lists_the_known_ones() {
-        let error = no_adapter(&AdapterChoice::Name("x".into()), &[adapter("Swift", "Vulkan")]);
-        assert_eq!(error.to_string(), "no adapter fits `x`; this machine has: 0: Swift (Vulkan, software, )");
+    fn the_error_for_an_unknown_adapter_lists_the_known_ones_and_names_the_variable_that_chose() {
+        let found = "this machine has: 0: Swift (Vulkan, software, )";
+        for (by_variable, expected) in [(false, "`x`"), (true, "`x` (from FENCEPOST_ADAPTER)")] {
+            let wanted = wanted(&AdapterChoice::Name("x".into()), by_variable);
+            let error = no_adapter(&wanted, &[adapter("Swift", "Vulkan")]);
+            assert_eq!(error.to_string(), format!("no adapter fits {expected}; {found}"));
+        }
     }
 
     #[test]
