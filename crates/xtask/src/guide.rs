@@ -1,7 +1,8 @@
 //! `cargo xtask guide`: copies the pages of `docs/guide` into the library's documentation, or checks the copies.
 //!
 //! A package has only the files of its own folder, so `crates/fencepost/guide` has a copy of each page, with the links
-//! of rustdoc. The front page of the documentation is the README with another section in place of that for a checkout.
+//! of rustdoc. The front page of the documentation is the README with another section in place of that for a checkout,
+//! and with links to the copies.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -15,6 +16,9 @@ use crate::workspace::{Workspace, text_of};
 const REPOSITORY: &str = "https://github.com/fencepost-rs/fencepost/blob/main/docs/";
 /// Prefix of links to pictures, from which a browser loads them.
 const PICTURES: &str = "https://raw.githubusercontent.com/fencepost-rs/fencepost/main/docs/";
+
+/// Prefix of the README's links to pages of the guide.
+const GUIDE: &str = "https://github.com/fencepost-rs/fencepost/blob/main/docs/guide/";
 
 /// Folder of the copies.
 const COPIES: &str = "crates/fencepost/guide";
@@ -92,7 +96,8 @@ fn wanted(workspace: &Workspace) -> Result<BTreeMap<String, String>> {
     Ok(wanted)
 }
 
-/// Returns the README with [`IN_A_PROGRAM`] in place of the section for a checkout.
+/// Returns the README with [`IN_A_PROGRAM`] in place of the section for a checkout, and with links to the modules of the
+/// guide.
 fn front(readme: &str) -> String {
     let mut front = String::new();
     let mut is_left_out = false;
@@ -104,11 +109,22 @@ fn front(readme: &str) -> String {
             }
         }
         if !is_left_out {
-            front += line;
+            front += &with_modules(line);
             front.push('\n');
         }
     }
     front
+}
+
+/// Converts the README's links to pages of the guide: to the modules of these pages.
+fn with_modules(line: &str) -> String {
+    let start = format!("]({GUIDE}");
+    let mut parts = line.split(start.as_str());
+    let mut linked = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        linked += &format!("](crate::guide::{}", part.replacen(".md", "", 1));
+    }
+    linked
 }
 
 /// Converts the links of a page to rustdoc's. Fenced blocks stay as they are.
@@ -205,6 +221,17 @@ mod tests {
         assert!(programs(readme) > 0 && programs(&front) == programs(readme), "{front}");
         assert!(readme.contains(CHECKOUT) && !front.contains(CHECKOUT), "{front}");
         assert!(!front.contains("```sh") && front.contains("## Licence"), "{front}");
+        assert!(!front.contains("cargo xtask"), "{front}");
+    }
+
+    #[test]
+    fn the_front_page_links_to_the_modules_of_the_guide_and_to_other_pages_on_the_web() {
+        let line = format!("[a]({GUIDE}checks.md#costs), [b]({GUIDE}cli.md), [c]({REPOSITORY}benchmarks.md)");
+        let linked = "[a](crate::guide::checks#costs), [b](crate::guide::cli), ";
+        assert_eq!(with_modules(&line), format!("{linked}[c]({REPOSITORY}benchmarks.md)"));
+        let readme = include_str!("../../../README.md");
+        let front = front(readme);
+        assert!(readme.contains(GUIDE) && !front.contains(GUIDE), "{front}");
     }
 
     #[test]
