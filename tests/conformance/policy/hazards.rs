@@ -45,7 +45,8 @@ fn named(s: &Subject) {
         ctx.synchronize().wait().unwrap();
     }
     let without = ctx.zeros::<f32, 1>([1000]).unwrap();
-    assert!(without.label().starts_with("f32 [1000], line "), "{}", without.label());
+    let label = without.label();
+    assert!(label.starts_with("f32 [1000], line ") && label.ends_with(" of hazards.rs"), "{label}");
 }
 
 fn message(s: &Subject) {

@@ -148,8 +148,8 @@ impl<T: Element, const D: usize> DeviceArray<T, D> {
         self.array.storage.label()
     }
 
-    /// Gives the memory a name. Without a name, messages describe an array by its type, its shape and the line that
-    /// made it. All handles and slices share the name. Only the first call has an effect.
+    /// Gives the memory a name. Without a name, messages describe an array by its type, its shape, and the line and the
+    /// file that made it. All handles and slices share the name. Only the first call has an effect.
     ///
     /// # Example
     /// ```

@@ -3,7 +3,7 @@
 use crate::arrays::device_array::ArrayRef;
 use crate::arrays::host_elements::HostElements;
 use crate::arrays::plain_memory::{Plain, PlainMemory, SharedElements, finish_download};
-use crate::arrays::storage::Storage;
+use crate::arrays::storage::{Storage, at_line};
 use crate::error::{CommandKind, Error, ErrorDetail, Result};
 use crate::memory::block::Heap;
 use crate::memory::host_access::HostUseKind;
@@ -91,8 +91,7 @@ impl<T: Element, Dir: Direction, const D: usize> HostArray<T, Dir, D> {
     #[track_caller]
     pub(crate) fn new(owner: &Owner, shape: Shape<D>) -> Result<Self> {
         let Shape { shape, padded } = shape;
-        let label: Arc<str> =
-            format!("pinned {} {shape:?}, line {}", T::DTYPE, Location::caller().line()).into();
+        let label: Arc<str> = format!("pinned {} {shape:?}{}", T::DTYPE, at_line(Location::caller())).into();
         let object = format!("array `{label}`");
         PaddedShape::new(&object, &shape, &padded)?;
         let len = elements::<T>(&object, &padded)?;

@@ -12,7 +12,31 @@ use crate::scheduler::state::State;
 use fencepost_sync::Slot;
 use std::fmt;
 use std::marker::PhantomData;
+use std::panic::Location;
 use std::sync::{Arc, OnceLock};
+
+/// Text before the number of the source line in the label of an array without a name.
+const AT_LINE: &str = ", line ";
+/// Text between the number of the line and the name of its file.
+const OF_FILE: &str = " of ";
+
+/// Returns the end of the label of an array without a name: the line that made it, and the name of the file.
+pub(crate) fn at_line(at: &Location<'_>) -> String {
+    let file = at.file().rsplit(['/', '\\']).next().unwrap_or_default();
+    format!("{AT_LINE}{}{OF_FILE}{file}", at.line())
+}
+
+/// Returns the label of an array without the source line that ends the label of an array without a name.
+pub(crate) fn without_line(label: &str) -> &str {
+    let is_line = |end: &str| {
+        let line = end.split_once(OF_FILE).map(|(line, _)| line);
+        line.is_some_and(|line| line.bytes().all(|digit| digit.is_ascii_digit()))
+    };
+    match label.rsplit_once(AT_LINE) {
+        Some((rest, end)) if is_line(end) => rest,
+        _ => label,
+    }
+}
 
 /// A block and its context. When the last array on it is dropped, the block returns to the pool.
 pub(crate) struct Storage {

@@ -2,7 +2,7 @@
 
 use crate::api::context::Context;
 use crate::arrays::device_array::{ArrayRef, DeviceArray};
-use crate::arrays::storage::Storage;
+use crate::arrays::storage::{Storage, at_line};
 use crate::device::wgpu_device::WgpuDevice;
 use crate::error::{ErrorDetail, Result};
 use crate::memory::region::elements;
@@ -110,8 +110,8 @@ impl Context {
         buffer: impl FnOnce(&WgpuDevice, u64, &str) -> Result<(wgpu::Buffer, bool)>,
     ) -> Result<DeviceArray<T, D>> {
         self.owner.engine().check_process()?;
-        let line = Location::caller().line();
-        let label: Arc<str> = format!("{} {shape:?} {place}, line {line}", T::DTYPE).into();
+        let line = at_line(Location::caller());
+        let label: Arc<str> = format!("{} {shape:?} {place}{line}", T::DTYPE).into();
         let len = elements::<T>(&format!("array `{label}`"), &shape)?;
         let device = device_of(&self.owner, || format!("array `{label}`"))?;
         let (buffer, followed) = buffer(device, len as u64 * T::DTYPE.size() as u64, &label)?;

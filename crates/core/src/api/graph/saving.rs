@@ -4,8 +4,8 @@
 use crate::api::display::read_now;
 use crate::api::graph::Graph;
 use crate::api::graph::loading::gate_test;
-use crate::api::queue::arrays::without_line;
 use crate::api::queue::transfer::ArrayOps;
+use crate::arrays::storage::without_line;
 use crate::error::{Error, ErrorDetail, Result};
 use crate::memory::block::{Block, BlockId, Heap};
 use crate::memory::staging::Payload;

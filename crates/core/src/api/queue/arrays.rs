@@ -4,7 +4,7 @@ use crate::api::graph::tape::CapturedQueue;
 use crate::api::queue::CommandQueue;
 use crate::api::queue::transfer::ArrayOps;
 use crate::arrays::device_array::{ArrayRef, DeviceArray};
-use crate::arrays::storage::Storage;
+use crate::arrays::storage::{Storage, at_line};
 use crate::error::{CommandKind, Result};
 use crate::memory::block::{Block, Heap};
 use crate::memory::pool::size_for;
@@ -15,9 +15,6 @@ use crate::work::step::{Pattern, Span, Work};
 use fencepost_kernels::Element;
 use fencepost_sync::Slot;
 use std::sync::Arc;
-
-/// Text before the number of the source line in the label of an array without a name.
-const AT_LINE: &str = ", line ";
 
 impl CommandQueue {
     /// *Makes* an array of zeros, in this queue's order.
@@ -163,13 +160,13 @@ impl ArrayOps<'_> {
 
     /// Returns an array with unspecified elements, for temporary memory of one command.
     pub(crate) fn memory<T: Element, const D: usize>(&self, shape: Shape<D>) -> Result<DeviceArray<T, D>> {
-        let label = format!("{} {:?}{AT_LINE}{}", T::DTYPE, shape.shape, self.by.at.line());
+        let label = format!("{} {:?}{}", T::DTYPE, shape.shape, at_line(self.by.at));
         self.labelled(shape, label.into())
     }
 
     /// Returns temporary memory of a verb, which messages name.
     pub(crate) fn scratch<T: Element>(&self, verb: &str, len: usize) -> Result<DeviceArray<T>> {
-        let label = format!("scratch memory of {verb}{AT_LINE}{}", self.by.at.line());
+        let label = format!("scratch memory of {verb}{}", at_line(self.by.at));
         self.labelled([len].into(), label.into())
     }
 
@@ -189,13 +186,5 @@ impl ArrayOps<'_> {
         };
         let array = ArrayRef { storage, offset: 0, len, dtype: T::DTYPE, followed: false };
         Ok(DeviceArray::padded(array, shape, padded))
-    }
-}
-
-/// Returns the label of an array without the source line that ends the label of an array without a name.
-pub(crate) fn without_line(label: &str) -> &str {
-    match label.rsplit_once(AT_LINE) {
-        Some((rest, line)) if line.bytes().all(|digit| digit.is_ascii_digit()) => rest,
-        _ => label,
     }
 }
