@@ -17,12 +17,11 @@ pub(super) fn value(param: &Param, texts: &[String]) -> Result<Value> {
     let needed: usize = block.counts.iter().product();
     if texts.len() != needed {
         let s = if needed == 1 { "" } else { "s" };
-        bail!(
-            "parameter `{}` is `{}`, {needed} number{s}: {} are given",
-            param.name,
-            param.text,
-            texts.len()
-        );
+        let given = match texts.len() {
+            1 => "1 is given".to_owned(),
+            count => format!("{count} are given"),
+        };
+        bail!("parameter `{}` is `{}`, {needed} number{s}: {given}", param.name, param.text);
     }
     with_number!(block.scalar, T => {
         of::<T>(param, &block.counts, texts).with_context(|| format!("parameter `{}`", param.name))

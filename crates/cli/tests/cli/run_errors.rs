@@ -106,6 +106,8 @@ fn misfits(adapter: usize) -> Result<()> {
     refused(&["a=1", "x=full:4:much", "y=zeros:4"], &["`x`", "`much`", "f32"])?;
     let matrix = ["m=1,0,0,0,1,0,0,0,1", "v=1,2", "k=1", "w=1,1", "x=zeros:1", "y=zeros:1"];
     run(adapter, MATRIX, &matrix)?.refused(1, &["`v`", "`vec3<f32>`", "3 numbers: 2 are given"])?;
+    let single = ["m=1,0,0,0,1,0,0,0,1", "v=1", "k=1", "w=1,1", "x=zeros:1", "y=zeros:1"];
+    run(adapter, MATRIX, &single)?.refused(1, &["`v`", "3 numbers: 1 is given"])?;
     let negative = ["m=1,0,0,0,1,0,0,0,1", "v=1,2,3", "k=-1", "w=1,1", "x=zeros:1", "y=zeros:1"];
     run(adapter, MATRIX, &negative)?.refused(1, &["`k`", "`-1`", "u32"])
 }
