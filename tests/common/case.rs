@@ -142,7 +142,11 @@ impl Case {
     /// Returns why a plain run leaves the case to other places and modes; `None` if it does not.
     fn elsewhere(&self, place: &Place, places: &[Arc<Place>]) -> Option<&'static str> {
         let count = slots()?;
-        let able = || places.iter().filter(|place| self.needs.missing(place).is_none());
+        let on_the_cpu = |place: &Place| place.is_native() || place.is_cpu();
+        let can = |place: &Place| self.needs.missing(place).is_none();
+        // No driver has a part in what the host decides, and drivers take longest to compile kernels.
+        let only_cpu = self.host_side && places.iter().any(|place| on_the_cpu(place) && can(place));
+        let able = || places.iter().filter(|place| can(place) && (!only_cpu || on_the_cpu(place)));
         let default: Vec<_> = able().map(|place| (place.name(), DEFAULT)).collect();
         let others: Vec<_> = able()
             .flat_map(|place| self.other_modes(place).iter().map(|mode| (place.name(), *mode)))
