@@ -27,7 +27,7 @@ fn shapes() -> &'static [(usize, usize)] {
 /// Returns the verbs of a case that takes long: every verb in the full suite, and a third of them in a plain run. Cases with
 /// different turns take different verbs. GL has a twelfth, because its driver takes seconds to compile the kernels of a verb.
 pub(super) fn part_of_table(s: &Subject, turn: usize) -> impl Iterator<Item = Verb> {
-    let parts = if s.is_gl() { 12 } else { 3 };
+    let parts = if s.place().is_gl() { 12 } else { 3 };
     let all = table().into_iter().enumerate();
     all.filter(move |(at, _)| full() || at % parts == turn).map(|(_, verb)| verb)
 }
