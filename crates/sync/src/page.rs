@@ -1,6 +1,7 @@
 //! Waits on the thread of a web page, which may not block.
 
 use crate::Error;
+use std::cell::Cell;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::task::{Wake, Waker};
@@ -10,11 +11,18 @@ use web_time::Instant;
 /// Function that returns after the event loop of the page has run.
 static PAUSE: OnceLock<fn()> = OnceLock::new();
 
+thread_local! {
+    /// `true` while a wait without a time limit polls.
+    static IS_ENDLESS: Cell<bool> = const { Cell::new(false) };
+    /// `true` during a [turn](in_turn).
+    static IS_IN_TURN: Cell<bool> = const { Cell::new(false) };
+}
+
 /// Lets blocking calls wait in a page: they call `pause` until their result exists. Later calls of this function change
 /// nothing.
 ///
 /// `pause` returns after the event loop of the page has run, which JavaScript Promise Integration makes possible. Only one
-/// call of the program may be paused at a time.
+/// call of the program may be paused at a time, on a stack that JavaScript can suspend.
 ///
 /// # Example
 /// ```no_run
@@ -25,11 +33,43 @@ pub fn block_by(pause: fn()) {
     let _ = PAUSE.set(pause);
 }
 
-/// Calls `poll` until it returns a result, each time that its waker was woken. The event loop runs between two calls.
-/// Returns `None` after `limit`.
+/// Runs a turn of the event loop. JavaScript cannot suspend its stack, so a blocking call in it returns
+/// [`Error::WouldBlock`] if its result does not exist yet.
+pub fn in_turn<R>(turn: impl FnOnce() -> R) -> R {
+    let before = IS_IN_TURN.replace(true);
+    let result = turn();
+    IS_IN_TURN.set(before);
+    result
+}
+
+/// Returns `true` if calls may block here: the program has called [`block_by`], and this is not a [turn](in_turn).
+pub fn may_block() -> bool {
+    PAUSE.get().is_some() && !IS_IN_TURN.get()
+}
+
+/// Returns `true` inside the `poll` of a [`wait`] without a time limit. Such a wait should fail if it can never end.
+pub fn is_endless() -> bool {
+    IS_ENDLESS.get()
+}
+
+/// Returns after the event loop has run once.
 ///
 /// # Errors
-/// [`Error::WouldBlock`] if the first call returns no result, unless the program has called [`block_by`].
+/// [`Error::WouldBlock`] unless calls [may block](may_block) here.
+pub fn pause() -> Result<(), Error> {
+    let pause = PAUSE.get().filter(|_| may_block()).ok_or(Error::WouldBlock)?;
+    let outer = IS_ENDLESS.replace(false); // the event loop runs code that is not part of the outer wait
+    pause();
+    IS_ENDLESS.set(outer);
+    Ok(())
+}
+
+/// Calls `poll` until it returns a result, each time that its waker was woken. The event loop runs between two calls.
+/// Returns `None` after `limit`. Even a wait without time lets the event loop run once, so that repeated waits make
+/// progress.
+///
+/// # Errors
+/// [`Error::WouldBlock`] if the first call returns no result, unless calls [may block](may_block) here.
 pub fn wait<T>(
     limit: Option<Duration>,
     mut poll: impl FnMut(&Waker) -> Option<T>,
@@ -37,17 +77,21 @@ pub fn wait<T>(
     let start = Instant::now();
     let woken = Arc::new(Woken(AtomicBool::new(true)));
     let waker = Waker::from(woken.clone());
+    let mut has_paused = false;
     loop {
-        if woken.0.swap(false, Ordering::Relaxed)
-            && let Some(result) = poll(&waker)
-        {
-            return Ok(Some(result));
+        if woken.0.swap(false, Ordering::Relaxed) {
+            let outer = IS_ENDLESS.replace(limit.is_none());
+            let polled = poll(&waker);
+            IS_ENDLESS.set(outer);
+            if let Some(result) = polled {
+                return Ok(Some(result));
+            }
         }
-        let pause = PAUSE.get().ok_or(Error::WouldBlock)?;
-        if limit.is_some_and(|limit| start.elapsed() >= limit) {
+        if has_paused && limit.is_some_and(|limit| start.elapsed() >= limit) {
             return Ok(None);
         }
-        pause();
+        pause()?;
+        has_paused = true;
     }
 }
 

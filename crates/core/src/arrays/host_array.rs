@@ -1,7 +1,7 @@
 //! Pinned host memory, which the device copies from or to directly.
 
 use crate::arrays::device_array::ArrayRef;
-use crate::arrays::host_elements::HostElements;
+use crate::arrays::host_elements::{HostElements, granted};
 use crate::arrays::plain_memory::{Plain, PlainMemory, SharedElements, finish_download};
 use crate::arrays::storage::{Storage, at_line};
 use crate::error::{CommandKind, Error, ErrorDetail, Result};
@@ -11,7 +11,7 @@ use crate::memory::region::{ArrayShape, PaddedShape, Shape, elements};
 use crate::runtime::captured::check_host_access;
 use crate::runtime::event::same_context;
 use crate::runtime::owner::Owner;
-use crate::runtime::pending::{WaitMode, block_on};
+use crate::runtime::pending::{WakerRegistration, block_on};
 use crate::scheduler::host_guard::GuardOpening;
 use crate::scheduler::ordering::Admission;
 use crate::scheduler::wakers::Deadline;
@@ -242,14 +242,14 @@ impl<T: Element, Dir: Direction, const D: usize> HostArray<T, Dir, D> {
             HostMemory::Pinned(array) => {
                 check_host_access(array.storage.block().into(), call, at)?;
                 let engine = array.storage.owner.engine();
+                let span = array.span();
+                let opening = GuardOpening { array: &self.label, at };
+                let mut registration = WakerRegistration::default();
                 let access = block_on(deadline, |mode| {
-                    let deadline =
-                        if let WaitMode::Block(deadline) = mode { *deadline } else { Deadline::now() };
-                    let opening = GuardOpening { array: &self.label, at };
-                    engine.host_access(&array.span(), want, deadline, Some(opening)).transpose()
+                    granted(engine, (&span, want), Some(opening), mode, &mut registration)
                 })?;
                 let access = access.ok_or_else(|| busy_error(&self.label))?;
-                access.report_done(array.span().range());
+                access.report_done(span.range());
                 let elements = HostElements::new(Cow::Borrowed(array), access, want.writes());
                 Ok(GuardedElements::Pinned(elements))
             }

@@ -3,16 +3,70 @@
 use crate::arrays::device_array::ArrayRef;
 use crate::error::{CommandKind, Result};
 use crate::memory::block::Memory;
-use crate::memory::host_access::HostAccess;
+use crate::memory::host_access::{HostAccess, HostUseKind};
 use crate::memory::staging::Payload;
-use crate::scheduler::host_guard::HostGuard;
+use crate::runtime::pending::{WaitMode, WakerRegistration};
+use crate::scheduler::engine::Engine;
+use crate::scheduler::host_guard::{GuardOpening, HostClaim, HostGuard};
 use crate::scheduler::ordering::Admission;
-use crate::work::step::Work;
+use crate::work::step::{Span, Work};
 use fencepost_kernels::Element;
 use fencepost_sync::Slot;
 use std::borrow::Cow;
 use std::ops::Range;
 use std::panic::Location;
+use std::sync::Arc;
+use std::task::Waker;
+
+/// Returns the host's access to `span` once it is granted. Returns `None` as
+/// [`LateSteps::advance`](crate::runtime::pending::LateSteps::advance) does. With an `opening`, the program holds the
+/// guard.
+///
+/// # Errors
+/// The errors of [`Engine::host_access`].
+pub(crate) fn granted(
+    engine: &Arc<Engine>,
+    (span, want): (&Span, HostUseKind),
+    opening: Option<GuardOpening<'_>>,
+    mode: &WaitMode<'_>,
+    registration: &mut WakerRegistration,
+) -> Option<Result<HostGuard>> {
+    let task = match mode {
+        WaitMode::Block(deadline) => {
+            return engine.host_access(span, want, *deadline, opening).transpose();
+        }
+        WaitMode::Poll(task) => task,
+    };
+    loop {
+        match engine.claim(span, want, opening) {
+            Err(error) => return Some(Err(error)),
+            Ok(HostClaim::Granted(access)) => return Some(Ok(access)),
+            Ok(HostClaim::After(point)) => {
+                if let Err(error) = mode.for_point(engine, point, registration)?
+                    && !engine.is_outcome(point, &error)
+                {
+                    return Some(Err(error));
+                }
+            }
+            Ok(HostClaim::Shared) => {
+                wake_again(task);
+                return None;
+            }
+        }
+    }
+}
+
+/// Wakes a task that waits for the end of another host access, which may not wake it. In a browser, the page first
+/// handles its events, because that access may end in one of them.
+fn wake_again(task: &Waker) {
+    #[cfg(not(target_arch = "wasm32"))]
+    task.wake_by_ref();
+    #[cfg(target_arch = "wasm32")]
+    crate::scheduler::turn::after_the_event_loop({
+        let task = task.clone();
+        move || task.wake()
+    });
+}
 
 /// Elements of an array while the host accesses them. The drop ends the access; with write access, it first writes a
 /// copy to the array.
@@ -107,4 +161,40 @@ fn copied<T: Element>(access: &HostAccess, array: &ArrayRef) -> Vec<T> {
     let mut elements = vec![T::zeroed(); array.len];
     access.read(array.offset, bytemuck::cast_slice_mut(&mut elements));
     elements
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::scheduler::test_engine::{
+        TestTask, block, engine, enqueue_work, fill, here, hold, queue, span,
+    };
+
+    /// In a page, a blocking call polls, and polls again only after it was woken.
+    #[test]
+    fn m03_a_polled_access_wakes_its_task_once_the_earlier_work_is_done() {
+        let engine = engine(false);
+        let block = block();
+        let slot = queue(&engine);
+        let gate = hold(&engine, slot);
+        enqueue_work(&engine, slot, fill(&block));
+        let (task, waker) = TestTask::new();
+        let span = span(&block);
+        let opening = GuardOpening { array: &"array".into(), at: here() };
+        let mut registration = WakerRegistration::default();
+        let mut poll = || {
+            let mode = WaitMode::Poll(&waker);
+            granted(&engine, (&span, HostUseKind::Read), Some(opening), &mode, &mut registration)
+        };
+        assert!(poll().is_none(), "the fill is held back");
+        task.woken();
+        gate.signal();
+        let access = loop {
+            assert!(task.woken() > 0, "the task is never woken");
+            if let Some(access) = poll() {
+                break access;
+            }
+        };
+        drop(access.expect("nothing has failed"));
+    }
 }

@@ -1,13 +1,13 @@
 //! Maps of arrays: guards through which the host accesses device memory.
 
 use crate::arrays::device_array::{ArrayRef, DeviceArray};
-use crate::arrays::host_elements::HostElements;
+use crate::arrays::host_elements::{HostElements, granted};
 use crate::arrays::read::Reading;
 use crate::error::Result;
 use crate::memory::host_access::HostUseKind;
 use crate::runtime::captured::check_host_access;
 use crate::runtime::pending::{LateSteps, Pending, WaitMode, WakerRegistration, late};
-use crate::scheduler::host_guard::{HostClaim, HostGuard};
+use crate::scheduler::host_guard::HostGuard;
 use fencepost_kernels::Element;
 use fencepost_sync::MaybeSend;
 use std::borrow::Cow;
@@ -104,38 +104,9 @@ impl<T: Element, G> Mapping<T, G> {
 
     /// Returns the host access to the memory once it is granted. Returns `None` as [`LateSteps::advance`] does.
     fn access(&mut self, mode: &WaitMode<'_>) -> Option<Result<HostGuard>> {
-        let span = self.array.span();
         let want = HostUseKind::Map { write: self.write };
         let engine = self.array.storage.owner.engine();
-        let task = match mode {
-            WaitMode::Block(deadline) => return engine.host_access(&span, want, *deadline, None).transpose(),
-            WaitMode::Poll(task) => task,
-        };
-        loop {
-            match engine.claim(&span, want, None) {
-                Err(error) => return Some(Err(error)),
-                Ok(HostClaim::Granted(access)) => return Some(Ok(access)),
-                Ok(HostClaim::After(point)) => {
-                    if let Err(error) = mode.for_point(engine, point, &mut self.registration)?
-                        && !engine.is_outcome(point, &error)
-                    {
-                        return Some(Err(error));
-                    }
-                }
-                // The end of another host access may not wake this task, so the task polls again at once; in a browser
-                // after the page has handled its events, because that access may end in one of them.
-                Ok(HostClaim::Shared) => {
-                    #[cfg(not(target_arch = "wasm32"))]
-                    task.wake_by_ref();
-                    #[cfg(target_arch = "wasm32")]
-                    crate::scheduler::turn::after_the_event_loop({
-                        let task = (*task).clone();
-                        move || task.wake()
-                    });
-                    return None;
-                }
-            }
-        }
+        granted(engine, (&self.array.span(), want), None, mode, &mut self.registration)
     }
 
     /// Returns the guard if the host can access the memory. Otherwise enqueues a read of a copy, and returns `None`.

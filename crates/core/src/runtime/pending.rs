@@ -113,8 +113,8 @@ pub(crate) enum WaitMode<'a> {
     Block(Deadline),
 }
 
-/// Waits for the result of `advance`, which is [`LateSteps::advance`] of a producer. Returns `None` at the deadline, and in
-/// a browser, where no call may block, if the result does not exist yet.
+/// Waits for the result of `advance`, which is [`LateSteps::advance`] of a producer. Returns `None` at the deadline. In a
+/// page that may not block, returns `None` if the result does not exist yet.
 pub(crate) fn block_on<T>(
     deadline: Deadline,
     mut advance: impl FnMut(&WaitMode<'_>) -> Option<Result<T>>,
@@ -122,7 +122,9 @@ pub(crate) fn block_on<T>(
     #[cfg(not(target_arch = "wasm32"))]
     let result = advance(&WaitMode::Block(deadline));
     #[cfg(target_arch = "wasm32")]
-    let result = {
+    let result = if deadline.has_passed() {
+        advance(&WaitMode::Poll(Waker::noop())) // a single check does not suspend the program
+    } else {
         let limit = (!deadline.is_endless()).then(|| deadline.left());
         fencepost_sync::page::wait(limit, |waker| advance(&WaitMode::Poll(waker))).unwrap_or_default()
     };

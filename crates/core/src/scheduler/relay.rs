@@ -311,16 +311,15 @@ impl Relay {
     /// threads. Returns an error if the source can never be reached.
     ///
     /// # Errors
-    /// Returns `WouldDeadlock` if the source comes after a callback that waits for this poll.
+    /// Returns `WouldDeadlock` if the source comes after a callback that waits for this poll, and `WaitInGuard` if a
+    /// blocking call of a page polls and its thread holds back the source with a guard.
     pub(crate) fn poll(self: &Arc<Self>, waker: &Waker) -> Option<Error> {
         let last = self.last(|relay| relay.forward_waker(waker));
         match &last.origin {
             RelaySource::Point(engine, point, _) => {
                 let engine = engine.upgrade()?;
                 match engine.poll(*point, waker)? {
-                    Err(error) if matches!(error.detail(), ErrorDetail::WouldDeadlock { .. }) => {
-                        return Some(error);
-                    }
+                    Err(error) if never_ends(&error) => return Some(error),
                     _ => {
                         if !last.poll_in_turn() && !engine.threads {
                             engine.make_progress(Duration::ZERO);
@@ -353,6 +352,11 @@ impl Relay {
             engine.forget(&Waker::from(self.clone()));
         }
     }
+}
+
+/// Returns `true` for the errors of polls whose work can never be done.
+fn never_ends(error: &Error) -> bool {
+    matches!(error.detail(), ErrorDetail::WouldDeadlock { .. } | ErrorDetail::WaitInGuard { .. })
 }
 
 /// Wakes a task at once, because without threads only polls make progress. Does nothing in a browser, where turns make

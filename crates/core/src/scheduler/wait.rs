@@ -372,7 +372,15 @@ impl Engine {
             return self.poll_inside(state, point, waker);
         }
         self.submit_up_to(state, point, Caller::Continues);
-        self.lock().register_repoll(point);
+        let mut state = self.lock();
+        state.register_repoll(point);
+        if polls_endlessly()
+            && let Err(error) = state.check_guards(point)
+        {
+            self.unlock(state);
+            return Some(Err(error));
+        }
+        drop(state);
         self.drive(point, waker).map(Err)
     }
 
@@ -672,6 +680,15 @@ impl Engine {
         let kernel = kernel.to_string();
         Some(ErrorDetail::PrintOverdue { awaited, receiver, remedy, kernel, launch, limit }.into())
     }
+}
+
+/// Returns `true` in a poll of a blocking call without a time limit. Only in a page does a blocking call poll.
+fn polls_endlessly() -> bool {
+    #[cfg(target_arch = "wasm32")]
+    let endless = fencepost_sync::page::is_endless();
+    #[cfg(not(target_arch = "wasm32"))]
+    let endless = false;
+    endless
 }
 
 /// Returns the error of a wait inside a host function that the device executes.
