@@ -1,8 +1,8 @@
 //! Keeps a device busy, and checks that calls return while it is busy.
 //!
 //! On Vulkan and on the CPU recorder the device stays busy until the test releases it, so a call that waits for the
-//! device never returns. On other devices a kernel runs for a limited time. If the machine was too slow, the check is
-//! repeated with a longer kernel.
+//! device never returns. On other devices, and in a web page, a kernel runs for a limited time. If the machine was too
+//! slow, the check is repeated with a longer kernel.
 
 use super::held::HeldLane;
 use super::{Subject, dump};
@@ -37,6 +37,10 @@ impl Busy {
     /// Makes `queue` keep the device busy until it is [released](Self::let_go), or for about `milliseconds` where the
     /// device cannot be held. The context must be idle, and must have threads.
     pub fn start(subject: &Subject, ctx: &Context, queue: &CommandQueue, milliseconds: u32) -> Self {
+        if cfg!(target_arch = "wasm32") {
+            // A page can neither hold a hardware queue nor block in a kernel.
+            return Self::for_a_while(subject, ctx, queue, milliseconds);
+        }
         ctx.synchronize().wait().expect("an idle context");
         let Some(device) = testing::device(ctx) else {
             return stand_still(ctx, queue);
@@ -133,12 +137,20 @@ pub struct Setup<T> {
     pub things: T,
 }
 
+/// The bound `Send` of values that a thread gets. No bound in a web page, which has one thread.
+#[cfg(not(target_arch = "wasm32"))]
+pub use std::marker::Send as MayMove;
+#[cfg(target_arch = "wasm32")]
+pub trait MayMove {}
+#[cfg(target_arch = "wasm32")]
+impl<T> MayMove for T {}
+
 /// Makes each call while the device is busy. `check` verifies the results when the device is no longer busy.
 ///
 /// # Panics
 /// Panics with the name of a call that returned only when the device was no longer busy. Where a kernel ends by itself,
 /// the same call has to be late three times, because on a slow machine any call can be late.
-pub fn each_returns<T: Send>(
+pub fn each_returns<T: MayMove>(
     subject: &Subject,
     make: impl Fn() -> Setup<T>,
     verbs: &[Verb<T>],
@@ -165,7 +177,7 @@ pub fn each_returns<T: Send>(
 }
 
 /// Makes the calls on a new thread. Returns the first call that does not return before the device is released.
-fn beside<T: Send>(device: &Busy, things: &mut T, verbs: &[Verb<T>]) -> Result<(), &'static str> {
+fn beside<T: MayMove>(device: &Busy, things: &mut T, verbs: &[Verb<T>]) -> Result<(), &'static str> {
     thread::scope(|scope| {
         let (sender, returned) = channel();
         scope.spawn(move || {

@@ -18,7 +18,31 @@ pub struct Case {
     pub host_side: bool,
     /// Time limit. A case that takes longer counts as a hang and fails.
     pub limit: Duration,
+    /// Places of a web page where the case runs, if its needs are met there.
+    pub in_page: InPage,
 }
+
+/// Places of a web page where a case runs.
+#[derive(Clone, Copy)]
+pub enum InPage {
+    Everywhere,
+    /// Every place but the CPU recorder, for this reason.
+    OnDevices(&'static str),
+    /// No place, for this reason.
+    Nowhere(&'static str),
+}
+
+/// Reasons why cases cannot run in a web page.
+pub const ONE_THREAD: &str = "a page has one thread";
+pub const NO_UNWINDING: &str = "a panic ends the program of a page";
+pub const NO_BLOCKING: &str = "in a page, code that the library calls cannot block";
+pub const NO_FILES: &str = "a page has no files and no other programs";
+pub const NO_LIST: &str = "a browser does not list its adapters";
+pub const BY_TURNS: &str = "turns of a page submit and complete work, even without threads";
+pub const NO_WAIT_AT_DROP: &str = "in a page, the drop of a context does not wait for its work";
+pub const COMPILES_AT_CALL: &str = "a page compiles kernels during the call";
+pub const NO_DRIVER: &str = "a page cannot replace functions of a driver";
+pub const NOT_SEND: &str = "the results of a page are not `Send`, and a callback, a waker and a thread need that";
 
 /// Property that a case needs of its subject, and the reason.
 #[derive(Clone, Copy)]
@@ -44,11 +68,20 @@ pub enum Needs {
     Device(&'static str),
     /// The same, except GL.
     NoGl(&'static str),
+    /// A device whose memory the host can access while work runs.
+    Reach(&'static str),
 }
 
 /// Returns a case that runs on every subject.
 pub fn case(name: &'static str, run: fn(&Subject)) -> Case {
-    Case { name, run, needs: Needs::Nothing, host_side: false, limit: LIMIT }
+    Case { name, run, needs: Needs::Nothing, host_side: false, limit: LIMIT, in_page: InPage::Everywhere }
+}
+
+/// Returns the cases of a module that is not built for a web page, from the module's text.
+pub fn not_built(text: &'static str, reason: &'static str) -> Vec<Case> {
+    let calls = text.split("case(").skip(1);
+    let names = calls.filter_map(|rest| rest.trim_start().strip_prefix('"')?.split_once('"'));
+    names.map(|(name, _)| case(name, |_| panic!("the case is not built")).not_in_a_page(reason)).collect()
 }
 
 /// Marks cases whose result the host decides: current queues, added waits, errors of arguments, statistics. They run in
@@ -111,6 +144,21 @@ impl Case {
         Self { needs: Needs::Device(reason), ..self }
     }
 
+    /// Runs the case only where the host can access the memory of the device.
+    pub fn in_reach(self, reason: &'static str) -> Self {
+        Self { needs: Needs::Reach(reason), ..self }
+    }
+
+    /// Runs the case at no place of a web page.
+    pub fn not_in_a_page(self, reason: &'static str) -> Self {
+        Self { in_page: InPage::Nowhere(reason), ..self }
+    }
+
+    /// Runs the case at every place of a web page but the CPU recorder.
+    pub fn not_simulated_in_a_page(self, reason: &'static str) -> Self {
+        Self { in_page: InPage::OnDevices(reason), ..self }
+    }
+
     /// Runs the case everywhere but on the CPU recorder and on GL.
     pub fn not_on_gl(self, reason: &'static str) -> Self {
         Self { needs: Needs::NoGl(reason), ..self }
@@ -136,7 +184,8 @@ impl Case {
         if all_checked() && self.name.starts_with("a18_") {
             return Some("no kernel is without runtime checks here");
         }
-        self.needs.missing(place).or_else(|| self.elsewhere(place, places))
+        let missing = self.needs.missing(place).or_else(|| self.in_page.missing(place));
+        missing.or_else(|| self.elsewhere(place, places))
     }
 
     /// Returns why a plain run leaves the case to other places and modes; `None` if it does not.
@@ -202,6 +251,19 @@ impl Needs {
             Needs::HostCode(reason) => (!place.is_native() && !place.is_cpu()).then_some(reason),
             Needs::Device(reason) => place.is_cpu().then_some(reason),
             Needs::NoGl(reason) => (place.is_cpu() || place.is_gl()).then_some(reason),
+            Needs::Reach(reason) => (place.is_cpu() || !place.has_pinned_memory()).then_some(reason),
         }
+    }
+}
+
+impl InPage {
+    /// Returns why a case cannot run at a place of a web page; `None` if it can, and natively.
+    fn missing(self, place: &Place) -> Option<&'static str> {
+        match self {
+            InPage::OnDevices(reason) if place.is_cpu() => Some(reason),
+            InPage::Nowhere(reason) => Some(reason),
+            InPage::OnDevices(_) | InPage::Everywhere => None,
+        }
+        .filter(|_| cfg!(target_arch = "wasm32"))
     }
 }

@@ -69,6 +69,26 @@ pub fn sleep(duration: std::time::Duration) {
     page::sleep(duration);
 }
 
+/// Returns the next value of a channel. In a browser the page goes on meanwhile.
+///
+/// # Panics
+/// Panics if the senders are dropped first.
+#[track_caller]
+pub fn received<T>(receiver: &std::sync::mpsc::Receiver<T>) -> T {
+    #[cfg(not(target_arch = "wasm32"))]
+    return receiver.recv().expect("a value is sent");
+    #[cfg(target_arch = "wasm32")]
+    return page::received(receiver);
+}
+
+/// Checks that a context has ended with its last handle. In a browser, its last work ends after the drop.
+#[track_caller]
+pub fn assert_ended(watch: &fencepost::ContextWatch) {
+    #[cfg(target_arch = "wasm32")]
+    dump::until(|| watch.state_dump().is_none());
+    assert!(watch.state_dump().is_none(), "the context has ended");
+}
+
 /// Blocks until a future is ready. In a browser the page goes on meanwhile.
 pub fn block_on<F: std::future::IntoFuture>(future: F) -> F::Output {
     #[cfg(not(target_arch = "wasm32"))]

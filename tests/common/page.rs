@@ -1,12 +1,13 @@
 //! Runs the cases in a web page. JavaScript starts each case on a WebAssembly stack that the page can suspend, so that the
 //! blocking calls of a case let the page handle its events.
 
-use super::case::Case;
+use super::case::{Case, NO_BLOCKING};
 use super::full::begin_case;
 use super::subject::{Place, Subject};
 use fencepost::{AdapterChoice, Context, ContextOptions};
 use std::cell::RefCell;
 use std::sync::Arc;
+use std::sync::mpsc::{Receiver, TryRecvError};
 use std::time::Duration;
 use wasm_bindgen::prelude::*;
 
@@ -23,6 +24,8 @@ extern "C" {
 thread_local! {
     static CASES: RefCell<Vec<Case>> = RefCell::default();
     static PLACES: RefCell<Vec<Arc<Place>>> = RefCell::default();
+    /// Subject of the trial that runs.
+    static RUNNING: RefCell<Option<Subject>> = RefCell::default();
 }
 
 /// Keeps the cases for the page, which calls the other functions.
@@ -76,19 +79,30 @@ pub fn trial_missing(index: u32) -> String {
     case.missing(&place, &places()).unwrap_or_default().into()
 }
 
+/// Returns the time limit of a trial in seconds.
+#[wasm_bindgen]
+pub fn trial_limit(index: u32) -> f64 {
+    trial(index).0.limit.as_secs_f64()
+}
+
+/// Longest wait for contexts that end after their case, as natively.
+const SETTLE: Duration = Duration::from_secs(10);
+
 /// Runs a trial. A failure is a panic.
 #[wasm_bindgen]
 pub fn run_trial(index: u32) {
     let (case, place) = trial(index);
     let subject = Subject::new(place);
+    RUNNING.set(Some(subject.clone()));
     begin_case(subject.is_cpu());
     (case.run)(&subject);
-    subject.settle(Duration::ZERO);
+    subject.settle(SETTLE);
 }
 
-/// Stands for a case that passes a result that is not `Send` to a callback.
-pub fn not_possible(_: &Subject) {
-    panic!("not possible: the closure of a callback is `Send`, and results of a page are not")
+/// Returns the state dumps of the contexts of the trial that runs.
+#[wasm_bindgen]
+pub fn state_of_trial() -> String {
+    RUNNING.with_borrow(|subject| subject.as_ref().map(Subject::dump)).unwrap_or_default()
 }
 
 /// Polls a future each time that it was woken, until it is ready. The page runs between two polls.
@@ -100,13 +114,35 @@ pub fn block_on<F: Future>(future: F) -> F::Output {
             std::task::Poll::Pending => None,
         }
     });
-    polled.expect("the page pauses").expect("there is no limit")
+    polled.unwrap_or_else(|_| cannot_block()).expect("there is no limit")
+}
+
+/// Lets the page handle its events.
+pub fn go_on() {
+    fencepost_sync::page::pause().unwrap_or_else(|_| cannot_block());
 }
 
 /// Lets the page run for at least `duration`.
 pub fn sleep(duration: Duration) {
     let begun = web_time::Instant::now();
     while begun.elapsed() < duration {
-        pause();
+        go_on();
     }
+}
+
+/// Returns the next value of a channel.
+#[track_caller]
+pub fn received<T>(receiver: &Receiver<T>) -> T {
+    loop {
+        match receiver.try_recv() {
+            Ok(value) => return value,
+            Err(TryRecvError::Empty) => go_on(),
+            Err(TryRecvError::Disconnected) => panic!("a value is sent"),
+        }
+    }
+}
+
+/// Ends a case that blocks in a turn of the page.
+fn cannot_block() -> ! {
+    panic!("not possible: {NO_BLOCKING}")
 }

@@ -9,11 +9,16 @@ pub use page::*;
 #[cfg(target_arch = "wasm32")]
 mod page {
     use std::marker::PhantomData;
-    pub use std::thread::{JoinHandle, ScopedJoinHandle, Thread, ThreadId, current, panicking, yield_now};
+    pub use std::thread::{JoinHandle, ScopedJoinHandle, Thread, ThreadId, current, panicking};
 
     /// Ends the case.
     fn not_possible() -> ! {
         panic!("not possible: a page has one thread")
+    }
+
+    /// Lets the page run.
+    pub fn yield_now() {
+        super::super::page::go_on();
     }
 
     pub fn spawn<F: FnOnce() -> T, T>(_: F) -> JoinHandle<T> {

@@ -301,16 +301,17 @@ pub(crate) enum Command {
     /// Runs the conformance cases in a page of a browser
     #[command(after_help = "Examples:\n  cargo xtask web\n  cargo xtask web --browser firefox -- q04\n\n\
         Chromium uses its own SwiftShader, Firefox lavapipe. A missing browser is installed from the packages of the system,\n\
-        and the program wasm-bindgen is built into target/tools (some minutes). A case that starts a thread, or replaces\n\
-        functions of a driver, is not possible in a page. The results are in target/results/web. Exits with 1 if a case\n\
+        and the program wasm-bindgen is built into target/tools (some minutes). A case that is not possible in a page, for\n\
+        instance because it starts a thread, counts with its reason. After a failure or a freeze the run goes on with the\n\
+        next case. The results are in target/results/web, a line of JSON for each case and place. Exits with 1 if a case\n\
         fails, writes to the console of the page, or freezes the page.")]
     Web {
         /// Browser that runs the cases
         #[arg(long, value_enum, default_value_t = Browser::Chromium)]
         browser: Browser,
-        /// Time limit of a case in seconds
-        #[arg(long, default_value_t = 60)]
-        limit: u64,
+        /// Time limit of each case in seconds, instead of its own
+        #[arg(long)]
+        limit: Option<u64>,
         /// Install nothing: without the browser, nothing runs
         #[arg(long)]
         no_install: bool,

@@ -10,20 +10,39 @@ const LATE: f64 = 50.0;
 /// Number of the cases with the latest timers that the summary names.
 const LATEST: usize = 8;
 
+/// An entry, with the number of its page. A page that was ended may have posted entries that arrive later.
+#[derive(Debug, Deserialize)]
+pub(super) struct Posted {
+    pub(super) page: u32,
+    #[serde(flatten)]
+    pub(super) entry: Entry,
+}
+
 /// An entry of a page.
 #[derive(Debug, Deserialize)]
 #[serde(tag = "kind", rename_all = "lowercase")]
 pub(super) enum Entry {
+    /// The page handles its events.
+    Beat,
     /// The page is about to run this number of trials.
     Count { trials: usize },
     /// A trial begins.
-    Begin { at: usize, name: String },
+    Begin(BegunTrial),
     /// A trial has ended.
     End(Trial),
     /// The page could not start.
     Broken { reason: String },
     /// All trials have run.
     Done,
+}
+
+/// A trial that has begun.
+#[derive(Debug, Deserialize)]
+pub(super) struct BegunTrial {
+    pub(super) at: usize,
+    pub(super) name: String,
+    /// Time limit in seconds.
+    pub(super) limit: f64,
 }
 
 /// A trial that has ended.
@@ -54,10 +73,11 @@ enum TrialResult {
 }
 
 impl Trial {
-    /// Returns a trial during which the page posted nothing.
-    pub(super) fn frozen(name: String) -> Self {
-        let reason = Some("the page is frozen: it handles no events".into());
-        Self { at: 0, name, result: TrialResult::Fail, reason, seconds: 0.0, late: 0.0, errors: Vec::new() }
+    /// Returns a trial whose page has ended during it, for this reason.
+    pub(super) fn lost(begun: BegunTrial, reason: &str) -> Self {
+        let BegunTrial { at, name, .. } = begun;
+        let reason = Some(reason.into());
+        Self { at, name, result: TrialResult::Fail, reason, seconds: 0.0, late: 0.0, errors: Vec::new() }
     }
 
     /// Returns `true` if the case failed, or the page wrote errors to its console while it passed.
@@ -70,22 +90,28 @@ impl Trial {
         self.result != TrialResult::NotPossible
     }
 
-    /// Returns the line of results, as in `tests/common/results.rs`.
-    pub(super) fn note(&self) -> String {
-        let (test, adapter) = self.name.split_once("::").unwrap_or((&self.name, "none"));
+    fn reason(&self) -> Option<&str> {
+        let in_console = (self.failed() && !self.errors.is_empty()).then_some("errors in the console");
+        self.reason.as_deref().or(in_console)
+    }
+
+    /// Returns the line of results, as in `tests/common/results.rs`. The adapter is the browser, and the mode is the place
+    /// in the page.
+    pub(super) fn note(&self, browser: &str) -> String {
+        let (test, place) = self.name.split_once("::").unwrap_or((&self.name, "none"));
         let result = match self.result {
             _ if self.failed() => "fail",
             TrialResult::NotPossible => "not-possible",
             _ => "pass",
         };
-        let backend = match adapter {
-            "page" => "interpreter",
-            simulator if simulator.starts_with("cpu") => "host",
-            _ => "webgpu",
+        let (backend, mode) = match place {
+            "page" => ("interpreter", "page"),
+            simulated if simulated.starts_with("cpu") => ("simulator", "simulator"),
+            _ => ("webgpu", "webgpu"),
         };
         json!({
-            "test": test, "adapter": adapter, "backend": backend, "result": result, "reason": self.reason,
-            "seconds": self.seconds
+            "test": test, "adapter": browser, "backend": backend, "mode": mode, "result": result,
+            "reason": self.reason(), "seconds": self.seconds
         })
         .to_string()
     }
@@ -95,8 +121,7 @@ impl Trial {
 pub(super) fn summary(trials: &[Trial]) -> String {
     let mut text = String::new();
     for trial in trials.iter().filter(|trial| trial.failed()) {
-        let reason = trial.reason.as_deref().unwrap_or("errors in the console");
-        let _ = writeln!(text, "FAIL  {}\n      {reason}", trial.name);
+        let _ = writeln!(text, "FAIL  {}\n      {}", trial.name, trial.reason().unwrap_or("no reason"));
         for error in &trial.errors {
             let _ = writeln!(text, "      console: {error}");
         }
@@ -116,7 +141,7 @@ pub(super) fn summary(trials: &[Trial]) -> String {
         let count = |is: &dyn Fn(&Trial) -> bool| trials.iter().filter(at).filter(|trial| is(trial)).count();
         let passed = count(&|trial| trial.result == TrialResult::Pass && !trial.failed());
         let failed = count(&Trial::failed);
-        let left_out = count(&|trial| trial.result == TrialResult::NotPossible);
+        let left_out = count(&|trial| !trial.ran());
         let _ = writeln!(text, "{place}: {passed} passed, {failed} failed, {left_out} not possible");
     }
     text.trim_end().to_owned()
@@ -128,28 +153,29 @@ mod tests {
 
     fn trials() -> Vec<Trial> {
         let entry = |text: &str| match serde_json::from_str(text).expect("an entry") {
-            Entry::End(trial) => trial,
+            Posted { entry: Entry::End(trial), page: 1 } => trial,
             other => panic!("{other:?}"),
         };
-        let passed = r#"{"kind":"end","at":0,"name":"q01_a::chromium","result":"pass","seconds":0.5,"late":3,"errors":[]}"#;
-        let noisy =
-            r#"{"kind":"end","at":1,"name":"q01_b::chromium","result":"pass","late":70.5,"errors":["oh"]}"#;
-        let failed =
-            r#"{"kind":"end","at":2,"name":"q01_c::cpu_1","result":"fail","reason":"left != right"}"#;
+        let passed = r#"{"page":1,"kind":"end","at":0,"name":"q01_a::chromium","result":"pass","seconds":0.5,"late":3,"errors":[]}"#;
+        let noisy = r#"{"page":1,"kind":"end","at":1,"name":"q01_b::chromium","result":"pass","reason":null,"late":70.5,"errors":["oh"]}"#;
+        let failed = r#"{"page":1,"kind":"end","at":2,"name":"q01_c::cpu_1","result":"fail","reason":"left != right"}"#;
         let left_out =
-            r#"{"kind":"end","at":3,"name":"q01_d::cpu_1","result":"not-possible","reason":"why"}"#;
+            r#"{"page":1,"kind":"end","at":3,"name":"q01_d::cpu_1","result":"not-possible","reason":"why"}"#;
         let mut trials: Vec<Trial> = [passed, noisy, failed, left_out].map(entry).into();
-        trials.push(Trial::frozen("q01_e::chromium".into()));
+        let begun = BegunTrial { at: 4, name: "q01_e::page".into(), limit: 60.0 };
+        trials.push(Trial::lost(begun, "the page is frozen"));
         trials
     }
 
     #[test]
     fn failures_frozen_pages_and_errors_in_the_console_are_counted_as_failed() {
         let text = summary(&trials());
-        assert!(text.contains("chromium: 1 passed, 2 failed, 0 not possible"), "{text}");
-        assert!(text.ends_with("cpu_1: 0 passed, 1 failed, 1 not possible"), "{text}");
+        assert!(text.contains("chromium: 1 passed, 1 failed, 0 not possible"), "{text}");
+        assert!(text.contains("cpu_1: 0 passed, 1 failed, 1 not possible"), "{text}");
+        assert!(text.ends_with("page: 0 passed, 1 failed, 0 not possible"), "{text}");
         assert!(text.contains("FAIL  q01_c::cpu_1\n      left != right"), "{text}");
-        assert!(text.contains("console: oh") && text.contains("frozen"), "{text}");
+        assert!(text.contains("FAIL  q01_b::chromium\n      errors in the console"), "{text}");
+        assert!(text.contains("console: oh") && text.contains("the page is frozen"), "{text}");
     }
 
     #[test]
@@ -159,21 +185,25 @@ mod tests {
     }
 
     #[test]
-    fn results_have_the_form_of_the_other_tests() {
-        let lines: Vec<serde_json::Value> =
-            trials().iter().map(|trial| serde_json::from_str(&trial.note()).expect("JSON")).collect();
-        assert_eq!((&lines[0]["test"], &lines[0]["adapter"]), (&json!("q01_a"), &json!("chromium")));
-        let results: Vec<_> = lines.iter().map(|line| line["result"].as_str().expect("a text")).collect();
-        assert_eq!(results, ["pass", "fail", "fail", "not-possible", "fail"]);
-        assert_eq!((&lines[0]["backend"], &lines[2]["backend"]), (&json!("webgpu"), &json!("host")));
+    fn results_have_the_form_of_the_other_tests_and_name_the_browser() {
+        let note = |trial: &Trial| serde_json::from_str(&trial.note("chromium")).expect("JSON");
+        let lines: Vec<serde_json::Value> = trials().iter().map(note).collect();
+        assert!(lines.iter().all(|line| line["adapter"] == "chromium"));
+        let of = |key: &str| lines.iter().map(|line| line[key].as_str().expect("a text")).collect::<Vec<_>>();
+        assert_eq!(of("test"), ["q01_a", "q01_b", "q01_c", "q01_d", "q01_e"]);
+        assert_eq!(of("result"), ["pass", "fail", "fail", "not-possible", "fail"]);
+        assert_eq!(of("mode"), ["webgpu", "webgpu", "simulator", "simulator", "page"]);
+        assert_eq!((&lines[0]["reason"], &lines[3]["reason"]), (&json!(null), &json!("why")));
     }
 
     #[test]
     fn other_entries_are_read() {
-        let entry = |text| serde_json::from_str::<Entry>(text).expect("an entry");
-        assert!(matches!(entry(r#"{"kind":"count","trials":7}"#), Entry::Count { trials: 7 }));
-        assert!(matches!(entry(r#"{"kind":"begin","at":1,"name":"a"}"#), Entry::Begin { at: 1, .. }));
-        assert!(matches!(entry(r#"{"kind":"broken","reason":"a"}"#), Entry::Broken { .. }));
-        assert!(matches!(entry(r#"{"kind":"done"}"#), Entry::Done));
+        let entry = |text| serde_json::from_str::<Posted>(text).expect("an entry").entry;
+        assert!(matches!(entry(r#"{"page":0,"kind":"beat"}"#), Entry::Beat));
+        assert!(matches!(entry(r#"{"page":0,"kind":"count","trials":7}"#), Entry::Count { trials: 7 }));
+        let begun = entry(r#"{"page":0,"kind":"begin","at":1,"name":"a","limit":120}"#);
+        assert!(matches!(begun, Entry::Begin(BegunTrial { at: 1, .. })));
+        assert!(matches!(entry(r#"{"page":0,"kind":"broken","reason":"a"}"#), Entry::Broken { .. }));
+        assert!(matches!(entry(r#"{"page":0,"kind":"done"}"#), Entry::Done));
     }
 }
