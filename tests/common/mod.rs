@@ -48,7 +48,10 @@ pub mod validation;
 pub mod watchdog;
 
 pub use calls::Calls;
-pub use case::{Case, NO_DEVICE, Needs, case, host_side, wgpu_only};
+pub use case::{
+    BY_TURNS, COMPILES_AT_CALL, Case, NO_BLOCKING, NO_DEVICE, NO_DRIVER, NO_FILES, NO_LIST, NO_UNWINDING,
+    NO_WAIT_AT_DROP, NOT_SEND, Needs, ONE_THREAD, case, host_side, wgpu_only,
+};
 pub(crate) use errors::assert_error;
 pub use errors::assert_says;
 pub use objects::{hold, queues};

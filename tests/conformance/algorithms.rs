@@ -40,8 +40,10 @@ mod sort;
 mod sort_segments;
 mod sorted;
 mod strided;
-#[cfg_attr(target_arch = "wasm32", path = "no_page.rs")]
+#[cfg(not(target_arch = "wasm32"))]
 mod trusted;
+#[cfg(target_arch = "wasm32")]
+no_page!(trusted, "algorithms/trusted.rs", NO_DRIVER);
 mod verb_names;
 mod verb_table;
 mod verbs;

@@ -2,8 +2,10 @@
 
 mod adapters;
 mod cpu;
-#[cfg_attr(target_arch = "wasm32", path = "no_page.rs")]
+#[cfg(not(target_arch = "wasm32"))]
 mod driver_calls;
+#[cfg(target_arch = "wasm32")]
+no_page!(driver_calls, "devices/driver_calls.rs", NO_DRIVER);
 mod groups;
 mod lanes;
 pub(crate) mod losing;

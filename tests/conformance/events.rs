@@ -3,8 +3,10 @@
 mod between_contexts;
 mod destructors;
 mod early_results;
-#[cfg_attr(target_arch = "wasm32", path = "no_page.rs")]
+#[cfg(not(target_arch = "wasm32"))]
 mod executors;
+#[cfg(target_arch = "wasm32")]
+no_page!(executors, "events/executors.rs", NOT_SEND);
 mod markers;
 mod one_device;
 mod pipelines;

@@ -6,8 +6,10 @@ mod atomics;
 mod compiling;
 mod elements;
 mod grids;
-#[cfg_attr(target_arch = "wasm32", path = "no_page.rs")]
+#[cfg(not(target_arch = "wasm32"))]
 mod kernel_folder;
+#[cfg(target_arch = "wasm32")]
+no_page!(kernel_folder, "kernels/kernel_folder.rs", NO_FILES);
 mod messages;
 mod messages_of_failures;
 mod results;

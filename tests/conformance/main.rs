@@ -19,12 +19,26 @@ macro_rules! assert_refused {
     }};
 }
 
+/// Stands for a module in a web page that cannot have it, for this reason. No case of it can run there.
+#[cfg(target_arch = "wasm32")]
+macro_rules! no_page {
+    ($module:ident, $file:literal, $reason:ident) => {
+        mod $module {
+            pub fn cases() -> Vec<crate::common::Case> {
+                crate::common::case::not_built(include_str!($file), crate::common::$reason)
+            }
+        }
+    };
+}
+
 mod algorithms;
 mod devices;
 mod events;
 mod graphs;
-#[cfg_attr(target_arch = "wasm32", path = "no_page.rs")]
+#[cfg(not(target_arch = "wasm32"))]
 mod hangs;
+#[cfg(target_arch = "wasm32")]
+no_page!(hangs, "hangs.rs", ONE_THREAD);
 mod kernels;
 mod memory;
 mod policy;

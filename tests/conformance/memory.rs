@@ -3,7 +3,6 @@
 mod between_contexts;
 mod bits;
 mod copies;
-#[cfg_attr(target_arch = "wasm32", path = "no_page.rs")]
 mod exhausted;
 mod guards;
 mod limits;
@@ -14,6 +13,10 @@ mod padded;
 mod pinned;
 mod pool;
 mod reads;
+#[cfg(not(target_arch = "wasm32"))]
+mod refused;
+#[cfg(target_arch = "wasm32")]
+no_page!(refused, "memory/refused.rs", NO_DRIVER);
 mod region_forms;
 mod region_order;
 mod regions;
@@ -45,6 +48,7 @@ pub fn cases() -> Vec<Case> {
         third_context::cases(),
         single_elements::cases(),
         exhausted::cases(),
+        refused::cases(),
     ]
     .concat()
 }

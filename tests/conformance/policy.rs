@@ -2,8 +2,10 @@
 
 mod access;
 mod checked;
-#[cfg_attr(target_arch = "wasm32", path = "no_page.rs")]
+#[cfg(not(target_arch = "wasm32"))]
 mod completions;
+#[cfg(target_arch = "wasm32")]
+no_page!(completions, "policy/completions.rs", NOT_SEND);
 mod dropped_queues;
 mod hazards;
 mod host_access;

@@ -2,15 +2,18 @@
 
 mod adopted;
 mod callback_cycles;
-#[cfg_attr(target_arch = "wasm32", path = "no_page.rs")]
+#[cfg(not(target_arch = "wasm32"))]
 mod callback_waits;
-#[cfg_attr(target_arch = "wasm32", path = "no_page.rs")]
+#[cfg(target_arch = "wasm32")]
+no_page!(callback_waits, "queues/callback_waits.rs", NOT_SEND);
+#[cfg(not(target_arch = "wasm32"))]
 mod callbacks;
+#[cfg(target_arch = "wasm32")]
+no_page!(callbacks, "queues/callbacks.rs", NOT_SEND);
 mod current;
 mod encode;
 mod encode_errors;
 mod ends;
-#[cfg_attr(target_arch = "wasm32", path = "no_page.rs")]
 mod enqueueing;
 mod foreign;
 mod foreign_errors;
@@ -22,10 +25,11 @@ mod scopes;
 mod starvation;
 mod submissions;
 mod synchronize;
-#[cfg_attr(target_arch = "wasm32", path = "no_page.rs")]
+#[cfg(not(target_arch = "wasm32"))]
 mod threads;
+#[cfg(target_arch = "wasm32")]
+no_page!(threads, "queues/threads.rs", ONE_THREAD);
 mod verbs;
-#[cfg_attr(target_arch = "wasm32", path = "no_page.rs")]
 mod waits;
 
 use crate::common::{Case, host_side};

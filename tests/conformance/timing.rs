@@ -1,30 +1,34 @@
 //! Tests of the rules about timing.
 
-#[cfg_attr(target_arch = "wasm32", path = "no_page.rs")]
 mod choosing;
 mod host_clock;
 mod intervals;
-#[cfg_attr(target_arch = "wasm32", path = "no_page.rs")]
 mod measured;
 mod overlap;
-#[cfg_attr(target_arch = "wasm32", path = "no_page.rs")]
+#[cfg(not(target_arch = "wasm32"))]
+mod profile_files;
+#[cfg(target_arch = "wasm32")]
+no_page!(profile_files, "timing/profile_files.rs", NO_FILES);
 mod profiles;
 #[cfg(not(target_arch = "wasm32"))]
 mod refused;
+#[cfg(target_arch = "wasm32")]
+no_page!(refused, "timing/refused.rs", NO_DRIVER);
 mod relations;
 mod single_events;
 mod summaries;
-#[cfg_attr(target_arch = "wasm32", path = "no_page.rs")]
 mod unmeasured;
 
 use crate::common::{Case, Subject};
 use fencepost::prelude::*;
-use fencepost::{CommandQueue, QueueOptions};
+use fencepost::testing::CpuFaults;
+use fencepost::{CommandQueue, QueueOptions, SimulatorOptions};
 
 pub fn cases() -> Vec<Case> {
     let timing = [choosing::cases(), intervals::cases(), relations::cases(), unmeasured::cases()];
-    let timing = timing.into_iter().chain([host_clock::cases(), single_events::cases()]);
-    let profiles = [profiles::cases(), summaries::cases(), measured::cases(), overlap::cases()];
+    let timing = timing.into_iter().chain([host_clock::cases(), single_events::cases(), refused::cases()]);
+    let profiles =
+        [profiles::cases(), profile_files::cases(), summaries::cases(), measured::cases(), overlap::cases()];
     timing.chain(profiles).flatten().collect()
 }
 
@@ -51,4 +55,10 @@ impl Beside {
             queue.finish().wait().unwrap();
         }
     }
+}
+
+/// Returns a context of the CPU recorder that refuses every submission.
+fn refusing_on_the_cpu(subject: &Subject) -> Context {
+    let faults = CpuFaults { refusals: 1.0, ..CpuFaults::default() };
+    subject.on_cpu(SimulatorOptions::default().threads(false), faults, Policy::Ordered)
 }

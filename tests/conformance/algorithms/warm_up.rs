@@ -1,6 +1,7 @@
 //! A01 and Q01: the compilation of kernels before the first call of a verb, and during it.
 
 use super::*;
+use crate::common::{COMPILES_AT_CALL, ONE_THREAD};
 use std::future::Future;
 use std::sync::{Arc, Condvar, Mutex};
 use std::task::{Context as TaskContext, Wake};
@@ -9,13 +10,19 @@ use std::time::Duration;
 pub fn cases() -> Vec<Case> {
     vec![
         case("a01_a_warm_up_makes_its_calls_and_executes_nothing", calls),
-        case("a01_threads_may_warm_up_a_queue_that_executes_commands", threads),
+        case("a01_threads_may_warm_up_a_queue_that_executes_commands", threads).not_in_a_page(ONE_THREAD),
         case("q01_the_first_call_of_a_verb_returns_before_its_kernel_is_compiled", first_call)
+            .not_in_a_page(COMPILES_AT_CALL)
             .on_devices(NOTHING_COMPILES),
         case("q01_the_first_body_with_a_verb_returns_before_its_kernels_are_compiled", first_bodies)
+            .not_in_a_page(COMPILES_AT_CALL)
             .on_devices(NOTHING_COMPILES),
-        case("q01_a_capture_compiles_the_kernels_of_its_verbs", captured).on_devices(NOTHING_COMPILES),
-        case("a07_other_values_and_shapes_need_no_other_kernel", same_kernel).on_devices(NOTHING_COMPILES),
+        case("q01_a_capture_compiles_the_kernels_of_its_verbs", captured)
+            .not_in_a_page(COMPILES_AT_CALL)
+            .on_devices(NOTHING_COMPILES),
+        case("a07_other_values_and_shapes_need_no_other_kernel", same_kernel)
+            .not_in_a_page(COMPILES_AT_CALL)
+            .on_devices(NOTHING_COMPILES),
     ]
 }
 

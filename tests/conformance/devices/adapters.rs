@@ -1,7 +1,7 @@
 //! D01: the list of adapters, and the adapter that a context opens.
 
 use crate::common::subject::NATIVE_CODE;
-use crate::common::{Case, Subject, assert_error, case, results};
+use crate::common::{Case, NO_FILES, NO_LIST, Subject, assert_error, case, results};
 use crate::kernels::shaders::LOOKS;
 use fencepost::prelude::*;
 use fencepost::{AdapterInfo, AdapterKind, RecorderChoice, adapters};
@@ -12,17 +12,22 @@ const NO_ADAPTER: &str = "the CPU recorder is not an adapter";
 
 pub fn cases() -> Vec<Case> {
     vec![
-        case("d01_an_adapter_is_listed_with_its_limits_and_its_name", listed).gpu_only(NO_ADAPTER),
-        case("d01_the_list_is_in_the_order_of_the_kinds", in_order).gpu_only(NO_ADAPTER),
-        case(BY_DEFAULT, by_default).gpu_only(NO_ADAPTER),
+        case("d01_an_adapter_is_listed_with_its_limits_and_its_name", listed)
+            .not_in_a_page(NO_LIST)
+            .gpu_only(NO_ADAPTER),
+        case("d01_the_list_is_in_the_order_of_the_kinds", in_order)
+            .not_in_a_page(NO_LIST)
+            .gpu_only(NO_ADAPTER),
+        case(BY_DEFAULT, by_default).not_in_a_page(NO_FILES).gpu_only(NO_ADAPTER),
         case("d01_the_limits_of_an_adapter_are_the_limits_in_errors", limits),
         case("d01_the_listed_abilities_work_and_all_others_are_refused", abilities).gpu_only(NO_ADAPTER),
-        case("d01_an_adapter_is_chosen_by_its_index", by_place).gpu_only(NO_ADAPTER),
-        case("d01_an_adapter_is_chosen_by_its_kind", by_kind).gpu_only(NO_ADAPTER),
-        case("d01_an_adapter_is_chosen_by_its_name", by_name).gpu_only(NO_ADAPTER),
+        case("d01_an_adapter_is_chosen_by_its_index", by_place).not_in_a_page(NO_LIST).gpu_only(NO_ADAPTER),
+        case("d01_an_adapter_is_chosen_by_its_kind", by_kind).not_in_a_page(NO_LIST).gpu_only(NO_ADAPTER),
+        case("d01_an_adapter_is_chosen_by_its_name", by_name).not_in_a_page(NO_LIST).gpu_only(NO_ADAPTER),
         case("d01_choosing_a_missing_adapter_is_an_error_that_lists_all_adapters", not_there)
+            .not_in_a_page(NO_LIST)
             .gpu_only(NO_ADAPTER),
-        case(BY_ENVIRONMENT, by_environment).gpu_only(NO_ADAPTER),
+        case(BY_ENVIRONMENT, by_environment).not_in_a_page(NO_FILES).gpu_only(NO_ADAPTER),
         case("d01_a_context_uses_the_recorder_that_its_options_name", recorders).gpu_only(NO_ADAPTER),
     ]
 }
@@ -202,6 +207,8 @@ fn by_name(subject: &Subject) {
 fn recorders(subject: &Subject) {
     let recorders = [RecorderChoice::Wgpu, RecorderChoice::Hal, RecorderChoice::Direct];
     for (recorder, name) in recorders.into_iter().zip(["recorder wgpu", "recorder hal", "recorder direct"]) {
+        // In a browser, each choice is the recorder of wgpu.
+        let name = if cfg!(target_arch = "wasm32") { "recorder wgpu" } else { name };
         let ctx = subject.options(|options| options.recorder = recorder);
         assert!(
             ctx.diagnostics().state_dump().contains(name),

@@ -2,7 +2,7 @@
 
 use crate::common::partners::{Partner, counted, everywhere, partners};
 use crate::common::thread;
-use crate::common::{Calls, Case, Subject, case, dump};
+use crate::common::{Calls, Case, ONE_THREAD, Subject, case, dump};
 use fencepost::prelude::*;
 use std::sync::mpsc::channel;
 
@@ -18,8 +18,8 @@ pub fn cases() -> Vec<Case> {
         case("d08_a_gather_comes_after_earlier_and_before_later_commands", ordered_gather),
         case("d08_an_exchange_comes_after_earlier_and_before_later_commands", ordered_exchange),
         case("d08_a_group_of_one_queue_keeps_its_elements", one_queue),
-        case("d08_members_may_be_used_in_other_threads", other_threads),
-        case("d08_calls_of_two_threads_in_opposite_orders_end", opposite_orders),
+        case("d08_members_may_be_used_in_other_threads", other_threads).not_in_a_page(ONE_THREAD),
+        case("d08_calls_of_two_threads_in_opposite_orders_end", opposite_orders).not_in_a_page(ONE_THREAD),
         case("d08_a_group_takes_one_queue_of_each_context", of_each_context).host_side(),
         case("d08_a_call_with_wrong_arrays_enqueues_nothing_on_any_queue", wrong_arrays),
         case("d08_a_call_with_a_failed_or_lost_member_enqueues_nothing_on_any_queue", failed_member),

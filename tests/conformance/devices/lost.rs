@@ -4,7 +4,7 @@ use super::losing::{Doomed, doomed, lost, lost_after, with_threads};
 use crate::common::full::full;
 use crate::common::kernels::Iota;
 use crate::common::thread;
-use crate::common::{Case, Subject, case, dump, hold, queues};
+use crate::common::{Case, ONE_THREAD, Subject, case, dump, hold, queues};
 use fencepost::prelude::*;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -13,8 +13,9 @@ use std::time::Duration;
 
 pub fn cases() -> Vec<Case> {
     vec![
-        case("d03_every_kind_of_wait_ends_with_device_lost", every_wait),
-        case("d03_a_future_ends_with_device_lost_though_no_call_blocks", future_alone),
+        case("d03_every_kind_of_wait_ends_with_device_lost", every_wait).not_in_a_page(ONE_THREAD),
+        case("d03_a_future_ends_with_device_lost_though_no_call_blocks", future_alone)
+            .not_in_a_page(ONE_THREAD),
         case("d03_work_that_wgpu_does_not_submit_ends_with_device_lost", not_done)
             .gpu_only("the CPU recorder submits nothing through wgpu"),
         case("d03_every_call_after_the_loss_returns_the_same_error", every_call),

@@ -1,16 +1,16 @@
 //! D02: the current context.
 
 use crate::common::thread;
-use crate::common::{Case, Subject, assert_error, case};
+use crate::common::{Case, NO_UNWINDING, ONE_THREAD, Subject, assert_error, case};
 use fencepost::prelude::*;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
 pub fn cases() -> Vec<Case> {
     vec![
         case("d02_a_context_is_current_inside_its_scope", inside),
-        case("d02_scopes_of_contexts_nest_and_a_panic_ends_them", nest),
-        case("d02_the_current_context_is_per_thread", of_its_thread),
-        case("d02_the_scope_of_a_queue_makes_its_context_current", of_a_queue),
+        case("d02_scopes_of_contexts_nest_and_a_panic_ends_them", nest).not_in_a_page(NO_UNWINDING),
+        case("d02_the_current_context_is_per_thread", of_its_thread).not_in_a_page(ONE_THREAD),
+        case("d02_the_scope_of_a_queue_makes_its_context_current", of_a_queue).not_in_a_page(NO_UNWINDING),
         case("d02_no_current_context_is_an_error", none),
     ]
 }
@@ -35,7 +35,7 @@ fn inside(subject: &Subject) {
     // Only the handles keep the context alive.
     let watch = ctx.diagnostics().watch();
     drop((ctx, queue));
-    assert!(watch.state_dump().is_none());
+    crate::common::assert_ended(&watch);
 }
 
 fn nest(subject: &Subject) {

@@ -4,7 +4,7 @@ use crate::common::early_results::{self, RUNS};
 use crate::common::kernels::{Iota, Mix, Spin, mix};
 use crate::common::partners::{each_pair, every_pair, partners, without_threads};
 use crate::common::thread;
-use crate::common::{Case, Subject, case, dump, hold};
+use crate::common::{Case, NO_BLOCKING, ONE_THREAD, Subject, case, dump, hold};
 use fencepost::prelude::*;
 use fencepost::{HostBuffer, SimulatorOptions, args};
 use std::sync::mpsc::channel;
@@ -16,16 +16,19 @@ pub fn cases() -> Vec<Case> {
     vec![
         case("d02_contexts_side_by_side_give_the_results_of_each_alone", side_by_side),
         case("d02_work_of_one_context_runs_while_work_of_another_is_held", while_held),
-        case("d02_work_of_one_context_completes_while_a_kernel_of_another_runs", while_busy).asynchronous(
-            "the driver runs a kernel on all cores, inside the submission or before the next one",
-        ),
+        case("d02_work_of_one_context_completes_while_a_kernel_of_another_runs", while_busy)
+            .not_simulated_in_a_page(NO_BLOCKING)
+            .asynchronous(
+                "the driver runs a kernel on all cores, inside the submission or before the next one",
+            ),
         case("d02_a_wait_for_another_context_ends_before_a_later_kernel_of_that_context", later_kernel)
             .on_devices(RUNS)
             .host_side(),
         case("d02_ping_pong_by_events_only_is_exact", ping_pong),
         case("d02_ping_pong_with_waits_of_the_host_is_exact", ping_pong_by_the_host),
         case("d02_a_pipeline_over_three_contexts_is_exact", pipeline),
-        case("d02_contexts_are_opened_and_dropped_by_several_threads_at_once", opened_and_dropped),
+        case("d02_contexts_are_opened_and_dropped_by_several_threads_at_once", opened_and_dropped)
+            .not_in_a_page(ONE_THREAD),
         case("d02_dropping_a_context_leaves_the_results_of_others_right", ends),
         case("d02_arrays_stay_on_the_context_that_made_them", stay),
         case("d02_two_contexts_take_turns_with_synchronize", turns_with_synchronize),

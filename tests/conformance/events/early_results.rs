@@ -38,12 +38,12 @@ pub fn cases() -> Vec<Case> {
                 early_results::after_the_start_of(s, &ctx, &BYTES_ASKED_LATE);
             },
         )
-        .not_on_gl(REACH),
+        .in_reach(REACH),
         case("e02_a_map_is_ready_while_later_work_of_its_queue_runs", |s| {
             let ctx = s.switched(|switches| switches.shared_memory = true);
             early_results::on_its_queue_of(s, &ctx, &MAPS);
         })
-        .not_on_gl(REACH),
+        .in_reach(REACH),
         case("e08_without_threads_a_result_is_ready_while_later_work_runs", without_threads)
             .not_on_gl("GL executes work inside the flush"),
     ];
@@ -158,7 +158,7 @@ fn map<'a>(at: &Short<'a>) -> Look<'a> {
 fn callback<'a>(at: &Short<'a>) -> Look<'a> {
     let (sender, called) = std::sync::mpsc::channel();
     at.queue.callback(move || sender.send(()).unwrap()).unwrap();
-    Box::new(move || called.recv().unwrap())
+    Box::new(move || crate::common::received(&called))
 }
 
 /// Results of short work that waits for long work of a queue whose end no marker, event or read observes.

@@ -3,7 +3,7 @@
 
 use crate::common::kernels::{Mix, mix};
 use crate::common::thread;
-use crate::common::{Case, Subject, case};
+use crate::common::{Case, ONE_THREAD, Subject, case};
 use fencepost::prelude::*;
 
 pub fn cases() -> Vec<Case> {
@@ -16,7 +16,8 @@ pub fn cases() -> Vec<Case> {
         }),
         case("e10_checked_accepts_a_diamond_with_events", |s| diamond(s, Policy::Checked, by_event)),
         case("e11_a_double_buffer_over_1000_blocks_is_exact", double_buffer),
-        case("e09_queues_use_an_array_in_the_order_in_which_they_acquire_it", acquired),
+        case("e09_queues_use_an_array_in_the_order_in_which_they_acquire_it", acquired)
+            .not_in_a_page(ONE_THREAD),
     ]
 }
 

@@ -1,19 +1,19 @@
 //! E09: events that the host signals.
 
 use crate::common::thread;
-use crate::common::{Case, Subject, case, hold, queues};
+use crate::common::{Case, ONE_THREAD, Subject, case, hold, queues};
 use fencepost::{ErrorDetail, Policy};
 
 pub fn cases() -> Vec<Case> {
     vec![
-        case("e09_work_waits_until_the_host_signals", waits),
+        case("e09_work_waits_until_the_host_signals", waits).not_in_a_page(ONE_THREAD),
         case("e09_a_wait_for_a_user_event_holds_up_no_other_queue", others_go_on),
         case("e09_an_upload_after_an_event_changes_nothing_before_the_signal", upload),
         case("e09_an_upload_after_an_abandoned_event_changes_nothing", abandoned_upload),
         case("e09_a_wait_that_is_enqueued_after_the_signal_ends", signalled_before),
         case("e09_dropping_the_last_signaller_abandons_the_event", abandoned),
         case("e09_a_clone_of_the_signaller_can_signal_after_the_first_is_dropped", clones),
-        case("e09_several_threads_may_wait_for_one_signal", many_waiters),
+        case("e09_several_threads_may_wait_for_one_signal", many_waiters).not_in_a_page(ONE_THREAD),
     ]
 }
 

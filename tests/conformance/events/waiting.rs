@@ -2,7 +2,7 @@
 
 use crate::common::counted::Counted;
 use crate::common::kernels::Mix;
-use crate::common::{Case, Subject, assert_error, case, dump, hold, queues};
+use crate::common::{Case, ONE_THREAD, Subject, assert_error, case, dump, hold, queues};
 use fencepost::prelude::*;
 use fencepost::profile::Activity;
 use std::sync::Arc;
@@ -21,7 +21,7 @@ pub fn cases() -> Vec<Case> {
         case("e08_a_wait_submits_the_needed_work_in_a_batch_of_its_own", batches_no_more),
         case("e08_without_threads_a_wait_starts_only_the_work_that_it_needs", starts_no_more),
         case("e08_waits_in_both_directions_end", no_cycle),
-        case("e08_the_waits_of_many_threads_end", many_threads),
+        case("e08_the_waits_of_many_threads_end", many_threads).not_in_a_page(ONE_THREAD),
     ]
 }
 

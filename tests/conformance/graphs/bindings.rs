@@ -1,7 +1,7 @@
 //! G05: the inputs and values of graphs, and replays with other arrays.
 
 use crate::common::kernels::Mix;
-use crate::common::{Calls, Case, Subject, assert_error, assert_says, case};
+use crate::common::{Calls, Case, ONE_THREAD, Subject, assert_error, assert_says, case};
 use fencepost::graph::Contents;
 use fencepost::prelude::*;
 use fencepost::{Bound, Capture, Graph, Output};
@@ -28,7 +28,7 @@ pub fn cases() -> Vec<Case> {
         case("g05_a_label_and_a_value_concern_one_command_of_the_queue", after_constructs),
         case("g05_copies_of_a_graph_keep_the_values_that_it_has_then", values_of_copies),
         case("g05_bindings_may_be_replayed_inside_a_capture", child),
-        case("g05_eight_threads_replay_with_their_own_bindings", threads),
+        case("g05_eight_threads_replay_with_their_own_bindings", threads).not_in_a_page(ONE_THREAD),
         case("g05_bindings_keep_their_arrays", kept),
         case("g05_bound_runs_are_ordered_on_the_bound_arrays", ordered_runs),
     ]

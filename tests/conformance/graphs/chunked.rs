@@ -337,7 +337,7 @@ fn dropped(subject: &Subject) {
         s.queue.callback(move || sent.send(()).unwrap()).unwrap();
         drop(steps);
     }
-    seen.recv().unwrap();
+    crate::common::received(&seen);
 }
 
 fn child(subject: &Subject) {

@@ -4,7 +4,7 @@ use crate::common::busy::Busy;
 use crate::common::kernels::{Iota, Mix};
 use crate::common::partners::{counted, each_pair, each_pair_with, every_pair, faulty_pair, partners};
 use crate::common::thread;
-use crate::common::{Calls, Case, Subject, assert_error, case};
+use crate::common::{Calls, Case, ONE_THREAD, Subject, assert_error, case};
 use crate::graphs::flight::stepped;
 use crate::graphs::temporaries::{has_returned, returned};
 use fencepost::prelude::*;
@@ -23,7 +23,8 @@ pub fn cases() -> Vec<Case> {
         case("g07_copies_of_regions_and_padded_arrays_are_exact", regions),
         case("g07_a_copy_on_a_queue_of_a_third_context_is_exact", elsewhere),
         case("g07_functions_of_the_host_come_after_all_contexts", host_functions),
-        case("g07_replays_from_two_threads_take_turns_on_owned_memory", two_threads),
+        case("g07_replays_from_two_threads_take_turns_on_owned_memory", two_threads)
+            .not_in_a_page(ONE_THREAD),
         case("g07_a_hundred_replays_in_flight_count_exactly", in_flight),
         case("g07_graphs_on_two_devices_run_at_once", two_graphs),
         case("g07_inputs_and_values_of_another_context_are_replaced", bindings),

@@ -2,7 +2,7 @@
 
 use crate::common::counted::Counted;
 use crate::common::kernels::Mix;
-use crate::common::{Calls, Case, Subject, assert_error, assert_says, case};
+use crate::common::{Calls, Case, NO_UNWINDING, Subject, assert_error, assert_says, case};
 use crate::graphs::temporaries::has_returned;
 use fencepost::graph::Loop;
 use fencepost::prelude::*;
@@ -29,7 +29,7 @@ pub fn cases() -> Vec<Case> {
         case("g06_conditions_and_loops_work_outside_of_a_capture", outside),
         case("g06_a_replay_with_a_loop_is_one_submission", one_submission),
         case("g06_a_body_refuses_what_it_cannot_contain", refused),
-        case("g06_the_queue_around_a_body_takes_no_commands", outer_queue),
+        case("g06_the_queue_around_a_body_takes_no_commands", outer_queue).not_in_a_page(NO_UNWINDING),
         case("g06_a_condition_has_one_element_of_the_same_context", wrong_condition),
         case("g06_a_loop_of_too_many_dispatches_is_an_error", too_long),
         case("g06_the_table_of_a_graph_returns_to_the_pool", memory_returns),

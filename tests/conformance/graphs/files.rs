@@ -3,7 +3,7 @@
 use crate::common::full::full;
 use crate::common::kernels::{Mix, Saxpy};
 use crate::common::partners::partners;
-use crate::common::{Calls, Case, Subject, assert_error, case};
+use crate::common::{Calls, Case, NO_FILES, Subject, assert_error, case};
 use fencepost::algorithms::prelude::*;
 use fencepost::graph::{Contents, LoadOptions};
 use fencepost::prelude::*;
@@ -12,14 +12,14 @@ use fencepost_oracles as host;
 
 pub fn cases() -> Vec<Case> {
     vec![
-        case("g09_a_saved_graph_gives_equal_bytes_in_every_context", everywhere),
+        case("g09_a_saved_graph_gives_equal_bytes_in_every_context", everywhere).not_in_a_page(NO_FILES),
         case("g09_a_captured_verb_loads_on_every_adapter_with_the_results_of_the_call", verbs),
         case("g09_a_loaded_graph_has_the_bytes_of_its_file", stable),
         case("g09_an_array_made_outside_is_refused_or_included", outside),
         case("g09_a_loaded_graph_takes_its_inputs_and_values_by_name", inputs),
         case("g09_a_part_that_cannot_be_saved_is_named", not_savable),
         case("g09_a_file_of_version_1_loads", version_1),
-        case("r05_a_damaged_graph_file_is_an_error_and_the_context_works", damaged),
+        case("r05_a_damaged_graph_file_is_an_error_and_the_context_works", damaged).not_in_a_page(NO_FILES),
     ]
 }
 

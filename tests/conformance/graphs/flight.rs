@@ -2,7 +2,7 @@
 
 use crate::common::kernels::Mix;
 use crate::common::thread;
-use crate::common::{Calls, Case, Subject, case};
+use crate::common::{Calls, Case, ONE_THREAD, Subject, case};
 use crate::graphs::temporaries::has_returned;
 use fencepost::prelude::*;
 use fencepost::{Graph, Priority, QueueOptions};
@@ -11,7 +11,7 @@ use std::sync::mpsc::channel;
 pub fn cases() -> Vec<Case> {
     vec![
         case("g04_eager_commands_between_replays_keep_the_order_of_the_queue", interleaved),
-        case("g04_replays_from_eight_threads_count_exactly", eight_threads),
+        case("g04_replays_from_eight_threads_count_exactly", eight_threads).not_in_a_page(ONE_THREAD),
         case("g04_a_held_replay_runs_after_the_signal", held),
         case("g04_callbacks_around_replays_see_their_work_complete", callbacks),
         case("g04_priorities_of_the_queue_change_no_result_of_a_replay", priorities),

@@ -2,7 +2,7 @@
 
 use crate::common::kernels::{Iota, Mix};
 use crate::common::thread;
-use crate::common::{Calls, Case, Subject, case};
+use crate::common::{Calls, Case, ONE_THREAD, Subject, case};
 use crate::graphs::control::iterations_of;
 use crate::graphs::temporaries::has_returned;
 use fencepost::graph::Loop;
@@ -16,7 +16,8 @@ pub fn cases() -> Vec<Case> {
         case("g04_two_hundred_replays_follow_each_other_without_a_wait", rapid),
         case("g04_an_array_is_made_bound_and_dropped_in_each_round", cycle),
         case("g05_a_held_replay_keeps_its_bindings_and_values", held),
-        case("g05_eight_threads_edit_their_own_handles_of_a_graph", edits_of_threads),
+        case("g05_eight_threads_edit_their_own_handles_of_a_graph", edits_of_threads)
+            .not_in_a_page(ONE_THREAD),
         case("g06_loops_follow_each_other_with_work_before_between_and_after", siblings),
         case("g06_the_two_halves_count_in_turn_for_one_loop", alternating),
         case("g10_a_graph_is_dropped_while_either_half_of_a_condition_executes", halves_dropped),

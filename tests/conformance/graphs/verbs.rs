@@ -1,7 +1,7 @@
 //! G03: the effect of every verb on a captured queue, which works afterwards.
 
 use crate::common::kernels::{Mix, mix_by_text};
-use crate::common::{Calls, Case, Subject, assert_error, case};
+use crate::common::{Calls, Case, NO_UNWINDING, ONE_THREAD, Subject, assert_error, case};
 use crate::graphs::temporaries::has_returned;
 use crate::graphs::verb_table::{Behaviour, Call, FirstOf, N, Objects, Phases, Verb, events, table};
 use fencepost::prelude::*;
@@ -17,10 +17,10 @@ pub fn cases() -> Vec<Case> {
         case("g03_a_refused_verb_is_refused_under_checked_too", under_checked).host_side(),
         case("g03_calls_that_need_an_event_now_are_refused", events_inside),
         case("g03_verbs_of_the_context_run_during_a_capture", of_the_context),
-        case("g03_a_panic_in_a_capture_leaves_the_queue_working", panics),
+        case("g03_a_panic_in_a_capture_leaves_the_queue_working", panics).not_in_a_page(NO_UNWINDING),
         case("g03_an_error_in_a_capture_leaves_the_queue_working", fails),
         case("g03_a_scope_of_a_captured_queue_captures", scopes),
-        case("g03_two_captures_at_once_are_apart", at_once),
+        case("g03_two_captures_at_once_are_apart", at_once).not_in_a_page(ONE_THREAD),
     ]
 }
 

@@ -2,7 +2,7 @@
 
 use super::shaders::{Host, set_word};
 use crate::common::kernels::Mix;
-use crate::common::{Case, Subject, case};
+use crate::common::{Case, ONE_THREAD, Subject, case};
 use fencepost::prelude::*;
 use fencepost::{ErrorDetail, ShaderSource};
 use std::sync::Arc;
@@ -10,7 +10,7 @@ use std::sync::Arc;
 pub fn cases() -> Vec<Case> {
     vec![
         case("k09_a_kernel_compiled_later_gives_the_results_of_one_compiled_at_once", later),
-        case("k09_many_tasks_and_threads_may_wait_for_kernels", many),
+        case("k09_many_tasks_and_threads_may_wait_for_kernels", many).not_in_a_page(ONE_THREAD),
         case("k09_kernel_later_returns_the_same_compile_error_as_kernel", wrong),
         case("k09_dropping_a_pending_kernel_leaves_the_context_working", dropped),
         case("k09_replacing_a_host_function_compiles_the_kernel_again", anew)

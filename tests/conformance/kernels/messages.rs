@@ -1,6 +1,6 @@
 //! K06: `print` and `assert` in kernels.
 
-use crate::common::{Case, Needs, Subject, case};
+use crate::common::{Case, NO_BLOCKING, NO_UNWINDING, Needs, ONE_THREAD, Subject, case};
 use bytemuck::{Pod, Zeroable};
 use fencepost::print::{PrintTo, Printed};
 use fencepost::{
@@ -16,7 +16,7 @@ pub fn cases() -> Vec<Case> {
         case("k06_lines_have_the_order_of_launches_and_then_of_invocations", order),
         case("k06_values_of_every_type_are_exact", values),
         case("k06_names_of_the_shader_change_no_message", names),
-        case("k06_the_lines_are_there_when_any_wait_for_the_launch_returns", waits),
+        case("k06_the_lines_are_there_when_any_wait_for_the_launch_returns", waits).not_in_a_page(ONE_THREAD),
         case("k06_lines_of_two_queues_are_not_mixed", two_queues),
         case("k06_lines_over_the_capacity_are_counted_exactly", capacity),
         case("k06_a_failed_assertion_is_a_sticky_error_with_its_line_launch_and_invocation", assertion),
@@ -27,12 +27,15 @@ pub fn cases() -> Vec<Case> {
         case("k06_a_capture_refuses_messages_where_it_cannot_read_them", refused_captures),
         case("k06_entry_points_of_one_call_print_and_a_call_with_a_value_does", several),
         case("k06_a_kernel_without_messages_has_no_other_binding_and_no_other_command", no_cost),
-        case("k06_a_function_for_lines_that_panics_or_waits_gets_an_error", functions),
+        case("k06_a_function_for_lines_that_panics_or_waits_gets_an_error", functions)
+            .not_in_a_page(NO_UNWINDING),
         case(
             "k06_a_function_for_lines_that_does_not_return_delays_only_waits_for_its_lines",
             blocked_function,
-        ),
-        case("k06_a_wait_ends_if_the_function_for_lines_waits_for_its_thread", awaited_thread),
+        )
+        .not_in_a_page(NO_BLOCKING),
+        case("k06_a_wait_ends_if_the_function_for_lines_waits_for_its_thread", awaited_thread)
+            .not_in_a_page(ONE_THREAD),
         case("k06_every_recorder_prints", recorders),
         Case { needs: NATIVE, ..case("k06_the_checks_of_kernels_find_no_mistake_in_messages", checked) },
     ]

@@ -1,7 +1,7 @@
 //! K05: a kernel returns a value, and a wait for the value waits only for that launch.
 
 use crate::common::early_results::{self, Look, N, RUNS, Short, VALUE, Way};
-use crate::common::{Case, Subject, case};
+use crate::common::{Case, NO_BLOCKING, NO_UNWINDING, ONE_THREAD, Subject, case};
 use fencepost::prelude::*;
 use fencepost::profile::Activity;
 use fencepost::{HostBuffer, Policy};
@@ -15,15 +15,24 @@ pub fn cases() -> Vec<Case> {
         case("k05_a_value_may_be_a_vector_of_floats", vectors),
         case("k05_the_value_is_0_before_the_launch_and_with_an_empty_grid", zeros),
         case("k05_each_call_has_its_own_value", own_values),
-        case("k05_calls_of_several_threads_on_one_queue_have_their_own_values", threads),
+        case("k05_calls_of_several_threads_on_one_queue_have_their_own_values", threads)
+            .not_in_a_page(ONE_THREAD),
         case("k05_a_call_comes_after_the_work_that_the_policy_orders_before_it", ordered),
         case("k05_a_call_is_a_fill_a_launch_and_a_read_in_the_profile", profiled),
         case("k05_a_refused_call_enqueues_nothing", refused).host_side(),
         case("k05_a_value_is_there_while_a_later_kernel_of_its_queue_runs", early).on_devices(RUNS),
-        case("k05_a_value_is_there_before_a_later_launch_of_its_queue_ends", held).cpu_only(HOST),
-        case("k05_a_value_is_there_before_a_later_launch_on_the_cpu_ends", held).native_only(HOST),
-        case("k05_the_error_of_the_launch_is_the_error_of_the_value", failed).cpu_only(HOST),
-        case("k05_the_error_of_the_launch_on_the_cpu_is_the_error_of_the_value", failed).native_only(HOST),
+        case("k05_a_value_is_there_before_a_later_launch_of_its_queue_ends", held)
+            .not_in_a_page(NO_BLOCKING)
+            .cpu_only(HOST),
+        case("k05_a_value_is_there_before_a_later_launch_on_the_cpu_ends", held)
+            .not_in_a_page(NO_BLOCKING)
+            .native_only(HOST),
+        case("k05_the_error_of_the_launch_is_the_error_of_the_value", failed)
+            .not_in_a_page(NO_UNWINDING)
+            .cpu_only(HOST),
+        case("k05_the_error_of_the_launch_on_the_cpu_is_the_error_of_the_value", failed)
+            .not_in_a_page(NO_UNWINDING)
+            .native_only(HOST),
     ]
 }
 

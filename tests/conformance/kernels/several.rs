@@ -1,6 +1,6 @@
 //! K02: one call that launches several entry points of a module in order, each with its own grid.
 
-use crate::common::{Case, Subject, case};
+use crate::common::{Case, ONE_THREAD, Subject, case};
 use fencepost::error::KernelError;
 use fencepost::graph::GraphValue;
 use fencepost::interface::NamedArg;
@@ -13,7 +13,8 @@ pub fn cases() -> Vec<Case> {
         case("k02_each_entry_point_sees_all_writes_of_the_previous_ones", phases),
         case("k02_launches_of_kernels_from_a_text_run_in_order", from_text),
         case("k02_an_entry_point_with_an_empty_grid_does_not_run", empty_grids),
-        case("k02_no_command_of_another_thread_comes_between_the_entry_points", threads),
+        case("k02_no_command_of_another_thread_comes_between_the_entry_points", threads)
+            .not_in_a_page(ONE_THREAD),
         case("k02_a_refused_entry_point_enqueues_none", refused).host_side(),
         case("k02_an_argument_that_no_entry_point_declares_is_an_error", unknown).host_side(),
         case("k02_each_entry_point_is_in_the_profile", profiled),

@@ -3,19 +3,23 @@
 use super::shaders;
 use crate::common::kernels::Mix;
 use crate::common::thread;
-use crate::common::{Case, Subject, case};
+use crate::common::{Case, ONE_THREAD, Subject, case};
 use fencepost::prelude::*;
 use std::sync::Barrier;
 
 pub fn cases() -> Vec<Case> {
     vec![
-        case("k08_threads_with_queues_of_their_own_launch_one_kernel", |s| run(s, |ctx| ctx.queue("own"))),
+        case("k08_threads_with_queues_of_their_own_launch_one_kernel", |s| run(s, |ctx| ctx.queue("own")))
+            .not_in_a_page(ONE_THREAD),
         case("k08_threads_launch_one_kernel_on_one_queue", |s| {
             let shared = std::sync::OnceLock::new();
             run(s, |ctx| shared.get_or_init(|| ctx.queue("shared")).clone());
-        }),
-        case("k08_threads_launch_one_kernel_from_a_text_with_their_own_values", values),
-        case("k08_threads_launch_one_kernel_on_one_array_and_no_launch_is_lost", one_array),
+        })
+        .not_in_a_page(ONE_THREAD),
+        case("k08_threads_launch_one_kernel_from_a_text_with_their_own_values", values)
+            .not_in_a_page(ONE_THREAD),
+        case("k08_threads_launch_one_kernel_on_one_array_and_no_launch_is_lost", one_array)
+            .not_in_a_page(ONE_THREAD),
     ]
 }
 

@@ -1,14 +1,9 @@
 //! M10: out of memory is an error, and the context works afterwards.
 
 use crate::common::partners::partners;
-use crate::common::refusing::{self, Driver, Rule};
-use crate::common::{Calls, Case, Subject, assert_error, case, raw};
+use crate::common::{Calls, Case, Subject, TOO_MANY, assert_error, case};
 use fencepost::memory::MemoryLimit;
-use fencepost::{
-    AdoptOptions, Context, Download, Error, ErrorDetail, HostArray, Policy, RecorderChoice, SimulatorOptions,
-    Upload,
-};
-use std::sync::Arc;
+use fencepost::{Context, Download, Error, ErrorDetail, HostArray, Policy, SimulatorOptions, Upload};
 
 pub fn cases() -> Vec<Case> {
     vec![
@@ -18,22 +13,17 @@ pub fn cases() -> Vec<Case> {
         case("m10_a_context_works_on_after_its_device_has_no_memory", by_the_device).cpu_only(CPU),
         case("m10_a_queue_works_on_after_staging_memory_runs_out", staging).cpu_only(CPU),
         case("m10_both_contexts_work_on_after_a_copy_between_them_has_no_memory", across).cpu_only(CPU),
-        case("m10_a_context_works_on_after_its_driver_refuses_memory", by_the_driver).vulkan_only(DRIVER),
-        case("m10_a_queue_works_on_after_its_driver_refuses_staging_memory", driver_staging)
-            .vulkan_only(DRIVER),
-        case("m10_both_contexts_work_on_after_a_driver_refuses_memory_for_a_copy", driver_across)
-            .vulkan_only(DRIVER),
         case("m10_an_array_over_the_limit_of_the_device_is_the_error_too_large", too_large),
     ]
 }
 
 const CPU: &str = "only the CPU recorder has a memory size that a test can set; another case covers drivers";
-const DRIVER: &str = "the test refuses memory by replacing functions of a Vulkan driver";
 
-const N: usize = 1 << 18;
+pub(super) const N: usize = 1 << 18;
 const MIB: u64 = 1 << 20;
 
-fn is_out_of_memory(error: &Error, of: &str) -> bool {
+/// Returns `true` for the error `OutOfMemory` of an object with this name.
+pub(super) fn is_out_of_memory(error: &Error, of: &str) -> bool {
     matches!(error.detail(), ErrorDetail::OutOfMemory { object, bytes, .. } if object.contains(of) && *bytes > 0)
 }
 
@@ -83,7 +73,7 @@ fn fill(ctx: &Context, value: u32) -> (Vec<fencepost::DeviceArray<u32>>, Error) 
 }
 
 /// Checks that the arrays hold `value`, drops them, and checks that as many new arrays fit.
-fn check(ctx: &Context, arrays: Vec<fencepost::DeviceArray<u32>>, value: u32) {
+pub(super) fn check(ctx: &Context, arrays: Vec<fencepost::DeviceArray<u32>>, value: u32) {
     let queue = ctx.queue("checking");
     for array in [arrays.first(), arrays.last()].into_iter().flatten() {
         assert_eq!(queue.read(&array.slice(0..N).unwrap()).wait().unwrap(), vec![value; N]);
@@ -152,9 +142,12 @@ fn by_the_device(s: &Subject) {
     }
 }
 
+/// Function that makes a driver refuse memory after `true`, and give it again after `false`.
+pub(super) type Refuse<'a> = &'a dyn Fn(bool);
+
 /// Uploads to an array in use, which needs staging memory: first without memory, then with some. If there is a driver, it
 /// refuses the memory; otherwise there is too little of it.
-fn staging_runs_out(ctx: &Context, driver: Option<&Driver>) {
+pub(super) fn staging_runs_out(ctx: &Context, driver: Option<Refuse<'_>>) {
     let queue = ctx.queue("q");
     let other = ctx.queue("other");
     let mut x = queue.zeros::<u32, 1>([4 * N]).unwrap();
@@ -164,13 +157,13 @@ fn staging_runs_out(ctx: &Context, driver: Option<&Driver>) {
     // The held fill uses the array, so the upload cannot write in place and needs staging memory.
     let gate = queue.hold();
     queue.fill(&mut x, 1).unwrap();
-    if let Some(driver) = driver {
-        driver.set(nothing_left());
+    if let Some(refuse) = driver {
+        refuse(true);
     }
     let error = queue.upload(&vec![2; 2 * N][..], &mut x.slice(0..2 * N).unwrap()).unwrap_err();
     assert!(is_out_of_memory(&error, "staging"), "{error}");
     match driver {
-        Some(driver) => drop(driver.set(Rule::Nothing)),
+        Some(refuse) => refuse(false),
         // The context releases the free memory of the dropped array for the staging memory of the upload.
         None => drop(other.empty::<u32, 1>([N]).unwrap()),
     }
@@ -188,19 +181,19 @@ fn staging(s: &Subject) {
 }
 
 /// Copies to a context without memory for it, or whose driver refuses memory.
-fn copy_fails(name: &str, source: &Context, target: &Context, driver: Option<&Driver>) {
+pub(super) fn copy_fails(name: &str, source: &Context, target: &Context, driver: Option<Refuse<'_>>) {
     let from = source.queue("from");
     let to = target.queue("to");
     let x = source.full([4 * N], 1_u32).unwrap();
     let mut y = target.zeros([4 * N]).unwrap();
-    if let Some(driver) = driver {
+    if let Some(refuse) = driver {
         target.synchronize().wait().unwrap();
-        driver.set(nothing_left());
+        refuse(true);
     }
     to.copy(&x, &mut y).unwrap();
     let error = to.finish().wait().unwrap_err();
-    if let Some(driver) = driver {
-        driver.set(Rule::Nothing);
+    if let Some(refuse) = driver {
+        refuse(false);
     }
     assert!(is_out_of_memory(&error, "staging"), "{name}: {error}");
     assert!(to.take_error().is_some());
@@ -219,65 +212,8 @@ fn across(s: &Subject) {
     }
 }
 
-/// Returns a context on a device whose driver refuses memory by a rule, and the driver. The context records without
-/// wgpu, because wgpu loses its device after some refusals.
-fn refusing_context(s: &Subject, threads: bool, policy: Policy) -> (Context, Arc<Driver>) {
-    let (device, queue, driver) = refusing::open(&raw::adapter(s.place()));
-    let recorder = RecorderChoice::Direct;
-    let options = AdoptOptions::default().recorder(recorder).exclusive(true).threads(threads).policy(policy);
-    let ctx = Context::adopt(device, queue, options).unwrap();
-    s.watch(&ctx);
-    (ctx, driver)
-}
-
-/// Returns the rule by which the driver refuses every allocating call.
-fn nothing_left() -> Rule {
-    Rule::Seeded(fastrand::Rng::with_seed(0), 1000, None)
-}
-
-fn by_the_driver(s: &Subject) {
-    for threads in [true, false] {
-        let (ctx, driver) = refusing_context(s, threads, Policy::Ordered);
-        let queue = ctx.queue("q");
-        for round in 0..3 {
-            let arrays: Vec<_> = (0..2).map(|_| queue.full([8 * N], round).unwrap()).collect();
-            queue.finish().wait().unwrap();
-            driver.set(nothing_left());
-            let errors = [
-                queue.full([8 * N], round).unwrap_err(),
-                ctx.zeros::<u32, 1>([8 * N]).unwrap_err(),
-                ctx.pinned::<u32, Upload, 1>([8 * N]).map(|_| ()).unwrap_err(),
-            ];
-            let seen = driver.set(Rule::Nothing);
-            for error in errors {
-                assert!(is_out_of_memory(&error, "u32 [2097152]"), "{error}");
-                assert!(matches!(error.detail(), ErrorDetail::OutOfMemory { limit: None, .. }), "{error}");
-            }
-            assert!(seen.refused.len() >= 3, "{seen:?}");
-            check(&ctx, arrays, round);
-            assert!(queue.take_error().is_none() && ctx.take_error().is_none());
-            ctx.synchronize().wait().unwrap();
-            ctx.pool().trim();
-        }
-    }
-}
-
-fn driver_staging(s: &Subject) {
-    for policy in [Policy::Ordered, Policy::Checked] {
-        let (ctx, driver) = refusing_context(s, true, policy);
-        staging_runs_out(&ctx, Some(&driver));
-    }
-}
-
-fn driver_across(s: &Subject) {
-    for (name, source) in partners(s, Policy::Ordered) {
-        let (target, driver) = refusing_context(s, true, Policy::Ordered);
-        copy_fails(&name, &source, &target, Some(&driver));
-    }
-}
-
 fn too_large(s: &Subject) {
     let ctx = s.ctx();
-    assert_error!(ctx.zeros::<u32, 1>([usize::MAX / 8]), ErrorDetail::TooLarge { .. });
+    assert_error!(ctx.zeros::<u32, 1>([TOO_MANY]), ErrorDetail::TooLarge { .. });
     assert!(ctx.zeros::<u32, 1>([N]).is_ok());
 }

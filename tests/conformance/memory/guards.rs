@@ -1,16 +1,18 @@
 //! M03: the guards of pinned arrays. On a device without pinned memory, no command waits for a guard.
 
 use crate::common::thread;
-use crate::common::{Calls, Case, Subject, assert_error, assert_says, case, dump};
+use crate::common::{Calls, Case, ONE_THREAD, Subject, assert_error, assert_says, case, dump};
 use fencepost::prelude::*;
 
 pub fn cases() -> Vec<Case> {
     vec![
-        case("m03_guards_of_several_arrays_are_open_at_once_and_during_later_calls", several),
+        case("m03_guards_of_several_arrays_are_open_at_once_and_during_later_calls", several)
+            .not_in_a_page(ONE_THREAD),
         case("m03_a_replay_that_writes_an_array_waits_for_its_guards", writing_replay),
         case("m03_a_replay_that_uploads_an_array_is_refused_while_a_guard_may_change_it", uploading_replay),
         case("m03_a_wait_of_the_thread_with_the_guard_for_a_command_behind_it_is_an_error", wait_in_a_guard),
-        case("m03_a_wait_of_another_thread_ends_when_the_guard_is_dropped", other_thread),
+        case("m03_a_wait_of_another_thread_ends_when_the_guard_is_dropped", other_thread)
+            .not_in_a_page(ONE_THREAD),
         case("m03_a_leaked_guard_ends_with_the_next_conflicting_use_of_its_array", leaked),
         case("m03_a_leaked_guard_ends_with_the_drop_of_its_array", leaked_and_dropped),
     ]

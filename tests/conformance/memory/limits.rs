@@ -1,6 +1,6 @@
 //! M08: the statistics and the limits of the pool.
 
-use crate::common::{Calls, Case, Subject, case};
+use crate::common::{Calls, Case, ONE_THREAD, Subject, case};
 use fencepost::memory::{MemoryLimit, PoolStats};
 use fencepost::{Context, Download, ErrorDetail, HostArray, Upload};
 
@@ -14,7 +14,7 @@ pub fn cases() -> Vec<Case> {
         case("m08_an_array_over_the_limit_is_an_error_with_all_numbers", over_the_limit),
         case("m08_free_memory_is_released_before_the_limit_is_an_error", free_goes_first),
         case("m08_a_limit_below_the_memory_in_use_ends_no_array", below),
-        case("m08_threads_together_stay_within_the_limit", threads),
+        case("m08_threads_together_stay_within_the_limit", threads).not_in_a_page(ONE_THREAD),
         case("m08_free_memory_above_the_release_threshold_is_released", threshold),
         case("m08_arrays_of_many_sizes_one_at_a_time_leave_a_bounded_pool", many_sizes),
         case("m08_memory_of_held_work_is_released_once_the_work_is_done", threshold_in_use),

@@ -4,7 +4,7 @@ use crate::common::clock::Clock;
 use crate::common::dump;
 use crate::common::early_results::{self, REACH, VALUE};
 use crate::common::kernels::Iota;
-use crate::common::{Calls, Case, Subject, assert_error, case};
+use crate::common::{Calls, Case, ONE_THREAD, Subject, assert_error, case};
 use crate::kernels::shaders;
 use bytemuck::{Pod, Zeroable};
 use fencepost::graph::Contents;
@@ -30,15 +30,15 @@ pub fn cases() -> Vec<Case> {
         case("m06_a_graph_is_not_saved_with_bytes_whose_last_writer_failed", saved),
         case("m06_the_context_takes_the_errors_of_dropped_queues", dropped_queues),
         case("m06_new_memory_has_no_error_of_an_earlier_array", reused),
-        case("m06_to_vec_returns_the_error_of_the_writer_before_it", writer_before),
+        case("m06_to_vec_returns_the_error_of_the_writer_before_it", writer_before).not_in_a_page(ONE_THREAD),
         case("m01_failed_work_comes_after_the_creation_of_its_array", after_creation),
         case("m01_cancelled_work_comes_after_the_creation_of_its_array", cancelled_after_creation),
         case("m06_a_map_can_be_awaited", futures),
         case("m06_an_awaited_map_ends_while_batches_wait_to_be_submitted", after_batches),
         case("m06_dropping_a_pending_map_changes_nothing", dropped),
-        case("m06_two_threads_never_map_one_array_for_writing_at_once", alone),
+        case("m06_two_threads_never_map_one_array_for_writing_at_once", alone).not_in_a_page(ONE_THREAD),
         case("m06_a_map_of_shared_memory_does_not_wait_for_later_work", map_later)
-            .not_on_gl(REACH)
+            .in_reach(REACH)
             .host_side(),
         case("m06_a_map_shows_the_writes_of_a_kernel_without_any_wait", host_reads),
     ]

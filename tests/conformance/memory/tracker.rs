@@ -1,6 +1,6 @@
 //! M08: the tracker of allocations.
 
-use crate::common::{Case, Subject, case};
+use crate::common::{Case, ONE_THREAD, Subject, case};
 use fencepost::memory::AllocationReport;
 use fencepost::{Context, HostArray, Upload};
 
@@ -8,14 +8,14 @@ pub fn cases() -> Vec<Case> {
     vec![
         case("m08_a_tracker_records_label_bytes_line_and_queue", knows),
         case("m08_a_tracker_counts_dropped_arrays_and_the_peak", goes),
-        case("m08_scopes_nest_and_belong_to_their_thread", scopes),
+        case("m08_scopes_nest_and_belong_to_their_thread", scopes).not_in_a_page(ONE_THREAD),
         case("m08_a_report_groups_arrays_by_line_and_prints_a_table", by_line),
         case("m08_the_last_report_lists_the_arrays_that_outlive_the_tracker", outlives),
         case("m08_no_array_is_recorded_without_a_tracker", inactive),
         case("m08_a_cleared_tracker_starts_again", cleared),
         case("m08_a_leaked_scope_names_no_array_of_a_later_tracker", leaked_scope),
         case("m08_two_trackers_count_separately", two),
-        case("m08_threads_may_report_and_allocate_at_once", threads),
+        case("m08_threads_may_report_and_allocate_at_once", threads).not_in_a_page(ONE_THREAD),
         case("m08_pinned_arrays_are_recorded", pinned),
     ]
 }

@@ -152,7 +152,7 @@ fn long_done(s: &Subject) {
         let (sender, receiver) = channel();
         one.callback(move || sender.send(()).unwrap()).unwrap();
         one.flush().unwrap();
-        receiver.recv().unwrap();
+        crate::common::received(&receiver);
         assert_error!(verb.run(&bench, &two, &x), ErrorDetail::Hazard { .. }, "{verb:?}");
         one.finish().wait().unwrap();
         verb.run(&bench, &two, &x).unwrap();

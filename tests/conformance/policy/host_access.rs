@@ -2,7 +2,7 @@
 
 use crate::common::clock::Clock;
 use crate::common::early_results::{self, Look, RUNS, Short, VALUE};
-use crate::common::{Case, Subject, case, hold};
+use crate::common::{Case, ONE_THREAD, Subject, case, hold};
 use fencepost::{Context, DeviceArray, Policy, UserEvent};
 use std::time::Duration;
 
@@ -14,7 +14,8 @@ pub fn cases() -> Vec<Case> {
         case("p05_a_write_map_waits_for_the_users_of_its_bytes_only", other_users),
         case("p05_a_read_waits_for_the_writer_on_another_queue", writer),
         case("p05_a_map_waits_for_the_writer_under_every_policy", writer_of_a_map),
-        case("p05_unchecked_a_read_without_a_queue_waits_for_every_queue", no_queue),
+        case("p05_unchecked_a_read_without_a_queue_waits_for_every_queue", no_queue)
+            .not_in_a_page(ONE_THREAD),
         case("p05_unchecked_a_refused_read_enqueues_no_wait", refused_reads),
         case("p05_unchecked_a_read_on_the_current_queue_waits_for_that_queue", current_queue),
         case("p05_no_kind_of_read_waits_for_a_later_kernel", kernel_after).on_devices(RUNS).host_side(),

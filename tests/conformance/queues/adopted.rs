@@ -2,7 +2,7 @@
 
 use crate::common::kernels::{Mix, mix};
 use crate::common::program::Program;
-use crate::common::{Case, NO_DEVICE, Subject, case, queues, raw};
+use crate::common::{Case, NO_DEVICE, ONE_THREAD, Subject, case, queues, raw};
 use fencepost::prelude::*;
 
 pub fn cases() -> Vec<Case> {
@@ -10,9 +10,13 @@ pub fn cases() -> Vec<Case> {
         case("q13_a_context_works_on_the_callers_device_and_queue", works).gpu_only(NO_DEVICE),
         case("q13_the_caller_may_submit_while_the_context_works", caller_submits).gpu_only(NO_DEVICE),
         case("q13_the_callers_device_outlives_the_context", device_outlives).gpu_only(NO_DEVICE),
-        case("q13_two_contexts_may_share_the_callers_device", two_contexts).gpu_only(NO_DEVICE),
+        case("q13_two_contexts_may_share_the_callers_device", two_contexts)
+            .not_in_a_page(ONE_THREAD)
+            .gpu_only(NO_DEVICE),
         case("q13_the_wgpu_objects_of_a_context_can_be_borrowed", borrowed),
-        case("q13_submissions_to_a_borrowed_queue_change_no_result", beside).gpu_only(NO_DEVICE),
+        case("q13_submissions_to_a_borrowed_queue_change_no_result", beside)
+            .not_in_a_page(ONE_THREAD)
+            .gpu_only(NO_DEVICE),
     ]
 }
 

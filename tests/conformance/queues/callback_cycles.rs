@@ -1,7 +1,7 @@
 //! Q11: callbacks that wait for each other, and wakers that wait.
 
 use crate::common::thread;
-use crate::common::{Case, Subject, case, hold, queues};
+use crate::common::{Case, NO_BLOCKING, ONE_THREAD, Subject, case, hold, queues};
 use fencepost::{CommandQueue, Context, Error, ErrorDetail, Result};
 use std::future::Future;
 use std::pin::{Pin, pin};
@@ -12,14 +12,19 @@ use std::time::Duration;
 
 pub fn cases() -> Vec<Case> {
     vec![
-        case("q11_one_of_two_callbacks_that_wait_for_each_other_is_refused", two),
-        case("q11_one_of_three_callbacks_that_wait_in_a_cycle_is_refused", three),
-        case("q11_a_wait_for_a_callback_that_has_polled_once_is_not_refused", polled_once),
-        case("q11_an_await_is_refused_once_the_awaited_queue_reaches_a_callback", after_later),
-        case("q11_without_threads_a_callback_may_wait_for_a_callback_on_another_thread", on_another_thread),
-        case("q11_without_threads_one_of_two_callbacks_in_a_cycle_is_refused", two_threads),
-        case("q11_a_wait_in_a_waker_ends_or_would_deadlock", in_wakers),
-        case("q11_a_callback_may_wait_for_a_user_event_of_another_thread", user_event),
+        case("q11_one_of_two_callbacks_that_wait_for_each_other_is_refused", two).not_in_a_page(NO_BLOCKING),
+        case("q11_one_of_three_callbacks_that_wait_in_a_cycle_is_refused", three).not_in_a_page(NO_BLOCKING),
+        case("q11_a_wait_for_a_callback_that_has_polled_once_is_not_refused", polled_once)
+            .not_in_a_page(NO_BLOCKING),
+        case("q11_an_await_is_refused_once_the_awaited_queue_reaches_a_callback", after_later)
+            .not_in_a_page(NO_BLOCKING),
+        case("q11_without_threads_a_callback_may_wait_for_a_callback_on_another_thread", on_another_thread)
+            .not_in_a_page(ONE_THREAD),
+        case("q11_without_threads_one_of_two_callbacks_in_a_cycle_is_refused", two_threads)
+            .not_in_a_page(ONE_THREAD),
+        case("q11_a_wait_in_a_waker_ends_or_would_deadlock", in_wakers).not_in_a_page(ONE_THREAD),
+        case("q11_a_callback_may_wait_for_a_user_event_of_another_thread", user_event)
+            .not_in_a_page(NO_BLOCKING),
     ]
 }
 

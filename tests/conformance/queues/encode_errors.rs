@@ -2,7 +2,7 @@
 
 use super::encode::copy;
 use crate::common::program::{FOR_ARRAYS, beside};
-use crate::common::{Case, NO_DEVICE, Subject, assert_error, case, hold, queues, raw};
+use crate::common::{Case, NO_DEVICE, NO_UNWINDING, Subject, assert_error, case, hold, queues, raw};
 use fencepost::prelude::*;
 use wgpu::BufferUsages as Usages;
 
@@ -14,7 +14,9 @@ pub fn cases() -> Vec<Case> {
         case("q13_an_error_of_the_closure_enqueues_nothing", nothing).gpu_only(NO_DEVICE),
         case("q13_encode_on_a_failed_queue_does_not_call_its_closure", failed).gpu_only(NO_DEVICE),
         case("q13_a_refused_submission_fails_its_own_queue_only", own_queue).gpu_only(NO_DEVICE),
-        case("q13_a_panic_in_the_closure_leaves_the_queue_working", panics).gpu_only(NO_DEVICE),
+        case("q13_a_panic_in_the_closure_leaves_the_queue_working", panics)
+            .not_in_a_page(NO_UNWINDING)
+            .gpu_only(NO_DEVICE),
         case("q13_command_buffers_of_another_device_fail_their_queue", another_device).gpu_only(NO_DEVICE),
         case("q13_commands_on_a_destroyed_device_end_with_device_lost", gone).gpu_only(NO_DEVICE),
         case("q13_encode_is_an_error_on_the_cpu_recorder", cpu).cpu_only("an adapter has a wgpu device"),

@@ -2,7 +2,7 @@
 
 use crate::common::kernels::{Iota, Mix, mix};
 use crate::common::program::{Program, beside};
-use crate::common::{Case, Subject, assert_error, case, dump, queues, raw, wgpu_only};
+use crate::common::{Case, ONE_THREAD, Subject, assert_error, case, dump, queues, raw, wgpu_only};
 use fencepost::prelude::*;
 use fencepost::{AdoptOptions, Download, ErrorDetail, HostArray, Policy, RecorderChoice, Upload};
 
@@ -19,7 +19,7 @@ pub fn cases() -> Vec<Case> {
         case("q13_an_array_on_a_buffer_may_be_dropped_before_its_work_is_done", dropped),
         case("q13_the_callers_memory_is_never_given_to_another_array", never_pooled),
         case("q13_the_context_leaves_the_bytes_after_an_array", after),
-        case("q13_the_caller_may_submit_from_another_thread", meanwhile),
+        case("q13_the_caller_may_submit_from_another_thread", meanwhile).not_in_a_page(ONE_THREAD),
         case("q13_a_grid_is_read_from_the_callers_buffer", grid),
     ])
 }

@@ -1,7 +1,7 @@
 //! Q13, arrays on the caller's wgpu buffers: the errors.
 
 use crate::common::program::{FOR_ARRAYS, Program, beside};
-use crate::common::{Case, Subject, assert_error, case, queues, raw, wgpu_only};
+use crate::common::{Case, ONE_THREAD, Subject, assert_error, case, queues, raw, wgpu_only};
 use fencepost::prelude::*;
 use fencepost::{AdoptOptions, Error, ErrorDetail, RecorderChoice, SimulatorOptions};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -17,7 +17,7 @@ pub fn cases() -> Vec<Case> {
         case("q13_work_on_a_destroyed_buffer_fails_its_queue", destroyed),
         case("q13_a_buffer_destroyed_between_two_submissions_fails_the_second", destroyed_later),
         case("q13_destroying_a_buffer_under_running_work_changes_no_result", destroyed_meanwhile),
-        case("q13_another_thread_may_destroy_other_buffers", destroyed_beside),
+        case("q13_another_thread_may_destroy_other_buffers", destroyed_beside).not_in_a_page(ONE_THREAD),
         case("q13_work_on_a_mapped_buffer_fails_its_queue", mapped),
     ])
 }

@@ -65,7 +65,7 @@ impl Race {
             queue.callback(move || sender.send(()).unwrap()).unwrap();
         }
         start();
-        queues.iter().for_each(|_| receiver.recv().unwrap());
+        queues.iter().for_each(|_| crate::common::received(&receiver));
         self.ctx.queue("times").read(&self.ticks).wait().unwrap()
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::common::kernels::mix;
 use crate::common::thread;
-use crate::common::{Case, Subject, case};
+use crate::common::{Case, ONE_THREAD, Subject, case};
 use fencepost::prelude::*;
 
 pub fn cases() -> Vec<Case> {
@@ -13,8 +13,8 @@ pub fn cases() -> Vec<Case> {
         case("q08_a_diamond_in_scopes_with_events_is_exact", |s| diamond(s, by_event)),
         case("q08_a_diamond_in_scopes_with_waits_for_queues_is_exact", |s| diamond(s, by_queue)),
         case("q08_a_scope_works_after_its_caller_drops_its_handle_of_the_queue", dropped_handle),
-        case("q08_two_threads_may_use_and_drop_one_current_queue", two_threads),
-        case("q08_threads_that_work_on_queues_of_their_own_are_exact", threads),
+        case("q08_two_threads_may_use_and_drop_one_current_queue", two_threads).not_in_a_page(ONE_THREAD),
+        case("q08_threads_that_work_on_queues_of_their_own_are_exact", threads).not_in_a_page(ONE_THREAD),
     ]
 }
 

@@ -1,7 +1,7 @@
 //! Q16: a queue that never waits starves no other, and the backlog of a context has a limit.
 
 use crate::common::thread;
-use crate::common::{Case, Subject, case, dump, hold, queues};
+use crate::common::{BY_TURNS, Case, ONE_THREAD, Subject, case, dump, hold, queues};
 use fencepost::prelude::*;
 use fencepost::{BacklogLimit, ErrorDetail, SimulatorOptions};
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
@@ -9,8 +9,8 @@ use std::time::Duration;
 
 pub fn cases() -> Vec<Case> {
     vec![
-        case("q16_the_arrays_of_a_waiting_thread_overtake_those_of_others", arrays),
-        case("q16_a_thread_that_waits_goes_on_beside_one_that_never_does", beside),
+        case("q16_the_arrays_of_a_waiting_thread_overtake_those_of_others", arrays).not_in_a_page(BY_TURNS),
+        case("q16_a_thread_that_waits_goes_on_beside_one_that_never_does", beside).not_in_a_page(ONE_THREAD),
         case("q16_a_call_waits_for_room_in_a_full_backlog", room),
         case("q16_a_call_waits_for_room_in_a_context_without_threads", alone)
             .cpu_only("the case makes its own context"),
@@ -18,7 +18,8 @@ pub fn cases() -> Vec<Case> {
         case("q16_a_call_waits_for_room_after_a_copy_of_another_context", elsewhere),
         case("q16_a_full_backlog_that_the_program_holds_up_is_an_error", held),
         case("q16_the_memory_of_waiting_conditions_counts_towards_the_backlog", conditions),
-        case("q16_a_call_after_a_loop_with_much_memory_does_not_wait_for_its_end", endless),
+        case("q16_a_call_after_a_loop_with_much_memory_does_not_wait_for_its_end", endless)
+            .not_in_a_page(ONE_THREAD),
         case("q16_a_host_callback_gets_an_error_from_a_full_backlog", callback),
     ]
 }
@@ -256,7 +257,7 @@ fn callback(subject: &Subject) {
     let mut fills = move || (0..10_000).map(|at| after.fill(&mut target, at)).find_map(Result::err);
     queue.callback(move || sent.send(fills()).unwrap()).unwrap();
     queue.flush().unwrap();
-    let error = seen.recv_timeout(Duration::from_secs(50)).unwrap().expect("the backlog is full");
+    let error = crate::common::received(&seen).expect("the backlog is full");
     let ErrorDetail::Backlog { why, .. } = error.detail() else { panic!("{error}") };
     assert!(why.contains("a host callback must not block"), "{error}");
     queue.finish().wait().unwrap();

@@ -4,7 +4,9 @@ use crate::common::busy::{Setup, Verb, each_returns};
 use crate::common::kernels::{Mix, mix};
 use crate::common::program::Program;
 use crate::common::thread;
-use crate::common::{Calls, Case, NO_DEVICE, Subject, assert_error, case, dump, hold, raw};
+use crate::common::{
+    BY_TURNS, Calls, Case, NO_DEVICE, ONE_THREAD, Subject, assert_error, case, dump, hold, raw,
+};
 use fencepost::prelude::*;
 use std::time::Duration;
 
@@ -16,9 +18,11 @@ pub fn cases() -> Vec<Case> {
         case("q17_a_submission_is_reached_while_the_work_has_not_run", before_the_work)
             .asynchronous(IN_SUBMIT),
         case("q17_without_threads_a_wait_for_a_submission_executes_nothing", executes_nothing)
+            .not_in_a_page(BY_TURNS)
             .cpu_only("a device executes submitted work by itself"),
         case("q17_submitted_work_runs_without_another_call", runs_by_itself),
-        case("q17_a_submission_is_reached_only_after_the_host_releases_the_work", held_back),
+        case("q17_a_submission_is_reached_only_after_the_host_releases_the_work", held_back)
+            .not_in_a_page(ONE_THREAD),
         case("q17_an_event_without_work_is_submitted_and_a_user_event_only_when_signalled", without_work),
         case("q17_the_submission_of_failed_or_captured_work_is_an_error", refused),
         case("q17_a_submission_is_no_order_for_the_checked_policy", orders_nothing),

@@ -189,7 +189,7 @@ fn would_deadlock(subject: &Subject) {
         .unwrap();
     queue.flush().unwrap();
     for way in ["blocking", "awaited"] {
-        let error = receiver.recv().unwrap().expect_err(way);
+        let error = crate::common::received(&receiver).expect_err(way);
         let refused = matches!(error.detail(), ErrorDetail::WouldDeadlock { queue, .. } if queue == "called");
         assert!(refused, "{way}: {error}");
     }

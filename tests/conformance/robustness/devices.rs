@@ -1,6 +1,6 @@
 //! R01: mistakes with the choice of a device.
 
-use crate::common::{Case, Subject, case, results};
+use crate::common::{Case, NO_FILES, Subject, case, results};
 use fencepost::{AdapterChoice, Context, ContextOptions, Error, ErrorDetail};
 use std::process::Command;
 
@@ -8,7 +8,7 @@ pub fn cases() -> Vec<Case> {
     const ONCE: &str = "the result does not depend on the adapter, so the case runs once";
     vec![
         case("r01_a_missing_adapter_is_an_error_that_lists_all_adapters", not_there).cpu_only(ONCE),
-        case(VARIABLE_CASE, wrong_variable).cpu_only(ONCE),
+        case(VARIABLE_CASE, wrong_variable).not_in_a_page(NO_FILES).cpu_only(ONCE),
     ]
 }
 

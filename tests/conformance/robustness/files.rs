@@ -1,6 +1,6 @@
 //! R10: only regular files are read, up to a size limit, and a shader uses only files in its folder.
 
-use crate::common::{Case, Subject, case};
+use crate::common::{Case, NO_FILES, Subject, case};
 use fencepost::Graph;
 use fencepost::graph::LoadOptions;
 use fencepost::{ErrorDetail, ShaderSource};
@@ -9,9 +9,9 @@ use std::path::{Path, PathBuf};
 
 pub fn cases() -> Vec<Case> {
     vec![
-        case("r10_a_shader_or_a_graph_in_no_plain_file_is_an_error", kinds),
-        case("r10_a_shader_uses_only_plain_files_of_its_folder", used),
-        case("r10_a_file_over_the_limit_is_an_error_that_names_it", sizes),
+        case("r10_a_shader_or_a_graph_in_no_plain_file_is_an_error", kinds).not_in_a_page(NO_FILES),
+        case("r10_a_shader_uses_only_plain_files_of_its_folder", used).not_in_a_page(NO_FILES),
+        case("r10_a_file_over_the_limit_is_an_error_that_names_it", sizes).not_in_a_page(NO_FILES),
     ]
 }
 

@@ -2,7 +2,7 @@
 //! threads, and short-lived queues.
 
 use crate::common::full::full;
-use crate::common::{Case, Subject, case, hold};
+use crate::common::{Case, NO_UNWINDING, Subject, case, hold};
 use fencepost::prelude::*;
 use fencepost::{ErrorDetail, HostBuffer};
 use std::pin::Pin;
@@ -12,9 +12,10 @@ use std::task::{Context as Task, Wake, Waker};
 
 pub fn cases() -> Vec<Case> {
     vec![
-        case("r01_a_context_works_on_after_a_destructor_panics", destructor),
-        case("r01_a_context_works_on_after_a_waker_panics", waker),
+        case("r01_a_context_works_on_after_a_destructor_panics", destructor).not_in_a_page(NO_UNWINDING),
+        case("r01_a_context_works_on_after_a_waker_panics", waker).not_in_a_page(NO_UNWINDING),
         case("r01_a_host_function_that_panics_fails_its_queue_and_not_the_device", host_function)
+            .not_in_a_page(NO_UNWINDING)
             .cpu_only("kernels of real devices cannot panic"),
         case("r03_a_device_that_is_destroyed_ends_every_wait", destroyed)
             .gpu_only("the CPU recorder's device cannot be destroyed"),
@@ -30,7 +31,7 @@ fn works_on(ctx: &Context, queue: &CommandQueue) {
     let mut x = ctx.zeros([4]).unwrap();
     queue.fill(&mut x, 3).unwrap();
     queue.callback(move || sender.send(()).unwrap()).unwrap();
-    receiver.recv().unwrap();
+    crate::common::received(&receiver);
     assert_eq!(queue.read(&x).wait().unwrap(), [3_u32; 4]);
 }
 

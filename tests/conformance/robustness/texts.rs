@@ -1,6 +1,6 @@
 //! R09: limits on what a shader can demand.
 
-use crate::common::{Case, Subject, case};
+use crate::common::{Case, ONE_THREAD, Subject, case};
 use fencepost::{Context, ErrorDetail, Grid, args};
 
 pub fn cases() -> Vec<Case> {
@@ -15,7 +15,7 @@ pub fn cases() -> Vec<Case> {
             .gpu_only("the CPU device compiles each function once"),
         case("r09_a_text_over_the_limits_of_length_is_an_error_that_names_them", long).host_side(),
         case("r09_a_constant_over_the_limit_is_an_error_that_names_it", constants),
-        case("r09_a_thread_with_a_small_stack_compiles_kernels", small_stack),
+        case("r09_a_thread_with_a_small_stack_compiles_kernels", small_stack).not_in_a_page(ONE_THREAD),
     ]
 }
 

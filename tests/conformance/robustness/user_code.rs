@@ -1,6 +1,6 @@
 //! R08: user code that uses the context while the library runs it: loggers, destructors, wakers, payloads of panics.
 
-use crate::common::{Case, Subject, assert_error, case, dump, hold, logger};
+use crate::common::{Case, NO_UNWINDING, Subject, assert_error, case, dump, hold, logger};
 use fencepost::prelude::*;
 use fencepost::print::PrintTo;
 use fencepost::{ErrorDetail, HostBuffer, PrintOptions, ShaderSource};
@@ -13,13 +13,15 @@ use std::task::{Context as Task, Waker};
 
 pub fn cases() -> Vec<Case> {
     vec![
-        case("r08_a_logger_may_use_the_context", logger_uses),
-        case("r08_a_logger_that_waits_for_a_waiting_thread_holds_nothing_up", logger_waits),
-        case("r08_destructors_of_captured_values_may_use_the_context", captured),
+        case("r08_a_logger_may_use_the_context", logger_uses).not_in_a_page(NO_UNWINDING),
+        case("r08_a_logger_that_waits_for_a_waiting_thread_holds_nothing_up", logger_waits)
+            .not_in_a_page(NO_UNWINDING),
+        case("r08_destructors_of_captured_values_may_use_the_context", captured).not_in_a_page(NO_UNWINDING),
         case("r08_the_destructor_of_a_replaced_host_kernel_may_use_the_context", host_kernels)
             .host_code_only("only the CPU runs host functions as kernels"),
         case("r08_wakers_may_use_the_context_when_they_are_cloned_woken_and_dropped", wakers),
-        case("r08_the_payload_of_a_panic_may_use_the_context_and_panic", payloads),
+        case("r08_the_payload_of_a_panic_may_use_the_context_and_panic", payloads)
+            .not_in_a_page(NO_UNWINDING),
     ]
 }
 

@@ -1,7 +1,7 @@
 //! R01: mistakes with waits, callbacks, user events and sticky errors.
 
 use super::table::{Mistake, check, mistakes};
-use crate::common::{Case, Subject, case, hold};
+use crate::common::{Case, NO_UNWINDING, Subject, case, hold, received};
 use fencepost::{ErrorDetail, Policy};
 use std::sync::mpsc::channel;
 use std::time::Duration;
@@ -9,8 +9,10 @@ use std::time::Duration;
 pub fn cases() -> Vec<Case> {
     vec![
         case("r01_mistakes_with_waits_have_their_errors", |s| check(s, Policy::Ordered, WAITS)),
+        case("r01_a_panic_of_a_callback_has_its_error", |s| check(s, Policy::Ordered, PANICS))
+            .not_in_a_page(NO_UNWINDING),
         case("r01_mistakes_with_order_have_their_errors", |s| check(s, Policy::Checked, HAZARDS)),
-        case("r01_an_error_stays_until_it_is_taken", stays),
+        case("r01_an_error_stays_until_it_is_taken", stays).not_in_a_page(NO_UNWINDING),
         case("r01_an_abandoned_event_fails_the_queue_that_waits_for_it_and_no_other", abandoned),
     ]
 }
@@ -66,8 +68,11 @@ const WAITS: &[Mistake] = mistakes![
             sender.send(event.and_then(|event| event.wait())).expect("the test receives the result");
         })?;
         queue.flush()?;
-        receiver.recv().expect("the callback runs")
+        received(&receiver)
     } => WouldDeadlock { queue, callbacks } if queue == "called" && *callbacks == ["called"],
+];
+
+const PANICS: &[Mistake] = mistakes![
     "a callback that panics": |b| {
         let queue = b.ctx.queue("called");
         queue.callback(|| std::panic::resume_unwind(Box::new("on purpose")))?;

@@ -2,10 +2,9 @@
 
 use super::timed;
 use crate::common::kernels::{Iota, Mix, mix};
-use crate::common::refusing::{self, Call, Rule, not_tried};
-use crate::common::{Case, Subject, case, raw};
+use crate::common::{Case, Subject, case};
 use fencepost::prelude::*;
-use fencepost::{AdoptOptions, CommandQueue, ErrorDetail, QueueOptions, RecorderChoice};
+use fencepost::{CommandQueue, ErrorDetail, QueueOptions};
 
 pub fn cases() -> Vec<Case> {
     vec![
@@ -13,8 +12,6 @@ pub fn cases() -> Vec<Case> {
         case("t01_a_timed_queue_gives_the_results_of_any_queue", same_results),
         case("t01_timed_and_untimed_queues_work_together", together),
         case("t01_thousands_of_commands_are_timed", thousands),
-        case("t01_the_driver_makes_no_queries_for_queues_without_timing", no_queries)
-            .vulkan_only("the test can replace driver functions on Vulkan only"),
     ]
 }
 
@@ -107,23 +104,4 @@ fn thousands(subject: &Subject) {
     }
     let all = markers[count as usize].seconds_since(&markers[0]).wait().unwrap();
     assert!(all > 0.0 && (sum - all).abs() <= all * 1e-6, "{sum} {all}");
-}
-
-/// Counts the queries that the driver makes; without them, the device records no times. A timed queue on the same
-/// device shows that the count includes queries.
-fn no_queries(subject: &Subject) {
-    let adapter = raw::adapter(subject.place());
-    let recorders = [RecorderChoice::Wgpu, RecorderChoice::Hal, RecorderChoice::Direct];
-    for recorder in recorders.into_iter().filter(|&recorder| not_tried(recorder).is_none()) {
-        let (device, queue, driver) = refusing::open(&adapter);
-        let exclusive = recorder == RecorderChoice::Direct;
-        let options = AdoptOptions::default().recorder(recorder).exclusive(exclusive);
-        let ctx = subject.adopt((device, queue), options);
-        let expected = exercise(&ctx, &ctx.queue("plain"));
-        let plain = driver.set(Rule::Nothing);
-        assert!(plain.submissions > 0 && plain.times(Call::CreateQueryPool) == 0, "{recorder:?}: {plain:?}");
-        assert_eq!(exercise(&ctx, &timed(&ctx, "watched")), expected);
-        let watched = driver.set(Rule::Nothing);
-        assert!(watched.times(Call::CreateQueryPool) > 0, "{recorder:?}: {watched:?}");
-    }
 }

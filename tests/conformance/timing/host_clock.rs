@@ -5,7 +5,7 @@
 
 use super::timed;
 use crate::common::kernels::Spin;
-use crate::common::{Case, Subject, case, dump, hold};
+use crate::common::{Case, NO_BLOCKING, Subject, case, dump, hold};
 use fencepost::prelude::*;
 use fencepost::{CommandQueue, Event, HostBuffer, args};
 use std::sync::{Arc, Mutex};
@@ -18,6 +18,7 @@ pub fn cases() -> Vec<Case> {
         case("t02_an_interval_includes_the_time_for_which_a_gate_is_closed", held),
         case("t02_no_interval_is_longer_than_the_time_of_the_host_around_it", around),
         case("t02_an_interval_includes_the_time_of_its_kernel", inside_a_kernel)
+            .not_in_a_page(NO_BLOCKING)
             .cpu_only("only kernels of the CPU recorder can read the host's clock"),
     ]
 }

@@ -3,7 +3,7 @@
 use super::{Beside, timed};
 use crate::common::kernels::Spin;
 use crate::common::thread;
-use crate::common::{Case, Subject, case, hold};
+use crate::common::{Case, ONE_THREAD, Subject, case, hold};
 use fencepost::prelude::*;
 use std::time::Duration;
 
@@ -14,7 +14,7 @@ pub fn cases() -> Vec<Case> {
         case("t02_a_long_kernel_takes_longer_than_a_short_one", longer),
         case("t02_copies_fills_and_uploads_are_timed_too", transfers),
         case("t02_seconds_since_flushes_and_waits_for_both_events", waits),
-        case("t02_a_time_can_be_awaited_or_waited_for_with_a_limit", late),
+        case("t02_a_time_can_be_awaited_or_waited_for_with_a_limit", late).not_in_a_page(ONE_THREAD),
         case("t02_recording_again_moves_the_time_and_no_earlier_result", recorded_again),
         case("t02_all_markers_between_two_commands_have_the_same_time", same_point),
         case("t02_every_repeat_of_a_benchmark_has_a_time", repeats),

@@ -1,11 +1,9 @@
 //! T04, T05: each row has a time, or a reason for the missing time, on every device.
 
-use super::refused::{no_memory, refusing_context, refusing_on_the_cpu};
-use super::timed;
+use super::{refusing_on_the_cpu, timed};
 use crate::common::full::full;
 use crate::common::kernels::{Iota, Spin};
-use crate::common::refusing::Rule;
-use crate::common::{Case, NO_DEVICE, Subject, case, queues, raw};
+use crate::common::{Case, NO_DEVICE, Subject, case, raw};
 use crate::devices::losing::{doomed, lost as noticed, own};
 use fencepost::prelude::*;
 use fencepost::profile::{Activity, Unmeasured};
@@ -22,8 +20,6 @@ pub fn cases() -> Vec<Case> {
             .gpu_only(NO_DEVICE),
         case("t05_failed_work_is_in_the_profile_without_a_time", failed)
             .cpu_only("only the CPU recorder refuses submissions by chance"),
-        case("t05_work_that_a_driver_refuses_is_in_the_profile_without_a_time", refused)
-            .vulkan_only("the test can replace driver functions on Vulkan only"),
         case("t05_a_profile_of_a_lost_device_is_the_error_device_lost", lost),
         case("t04_a_launch_of_no_workgroups_completes_and_its_time_is_not_zero", no_workgroups),
     ]
@@ -151,26 +147,6 @@ fn failed(subject: &Subject) {
     assert_eq!(profile.rows.len(), 1);
     assert_eq!(profile.rows[0].time, Err(Unmeasured::NeverRan));
     assert!(ctx.take_error().is_none(), "reading the clock is not work of a queue");
-}
-
-/// Checks that a fill has no time if the driver has no memory for it, and that the next work of another queue has a
-/// time.
-fn refused(subject: &Subject) {
-    let (ctx, driver) = refusing_context(subject);
-    let [queue, other] = queues(&ctx, ["q", "other"]);
-    let mut x = queue.zeros::<u32, 1>([N]).unwrap();
-    let mut y = other.zeros::<u32, 1>([N]).unwrap();
-    ctx.synchronize().wait().unwrap();
-    let profiler = ctx.profile();
-    queue.fill(&mut x, 1).unwrap();
-    driver.set(no_memory());
-    assert!(matches!(queue.finish().wait().unwrap_err().detail(), ErrorDetail::OutOfMemory { .. }));
-    assert!(!driver.set(Rule::Nothing).refused.is_empty());
-    other.fill(&mut y, 2).unwrap();
-    let profile = profiler.finish().wait().unwrap();
-    let times: Vec<_> = profile.rows.iter().map(|row| row.time).collect();
-    let [Err(reason), Ok(time)] = times[..] else { panic!("{times:?}") };
-    assert!(reason == Unmeasured::NeverRan && time.seconds() > 0.0, "{times:?}");
 }
 
 fn lost(subject: &Subject) {

@@ -1,8 +1,6 @@
 //! T03: a time that was not measured is an error, never a number.
 
-use super::refused::{no_memory, refusing_context, refusing_on_the_cpu};
-use super::timed;
-use crate::common::refusing::Rule;
+use super::{refusing_on_the_cpu, timed};
 use crate::common::{Case, NO_DEVICE, Subject, assert_error, case, raw};
 use fencepost::{AdoptOptions, ErrorDetail, Event, QueueOptions, RecorderChoice};
 
@@ -13,14 +11,13 @@ pub fn cases() -> Vec<Case> {
         case("t03_user_events_and_unrecorded_events_have_no_time", no_work),
         case("t03_failed_work_has_its_error_and_no_time", failed)
             .cpu_only("only the CPU recorder refuses submissions by chance"),
-        case("t03_work_that_a_driver_refuses_has_its_error_and_no_time", refused)
-            .vulkan_only("the test can replace driver functions on Vulkan only"),
         case("t03_a_device_without_timestamps_works_and_gives_not_measured", no_timestamps)
             .gpu_only(NO_DEVICE),
     ]
 }
 
-fn error(start: &Event, end: &Event) -> fencepost::Error {
+/// Returns the error of the seconds between two events, which is of one kind in both directions.
+pub(super) fn error(start: &Event, end: &Event) -> fencepost::Error {
     let there = end.seconds_since(start).wait().unwrap_err();
     let back = start.seconds_since(end).wait().unwrap_err();
     assert_eq!(
@@ -75,27 +72,6 @@ fn failed(subject: &Subject) {
     }
     // A new marker has no time either, and returns the error of the failed work.
     assert_error!(queue.marker().seconds_since(&start).wait(), ErrorDetail::Device { .. });
-}
-
-fn refused(subject: &Subject) {
-    let (ctx, driver) = refusing_context(subject);
-    let queue = timed(&ctx, "watched");
-    let mut x = queue.zeros::<u32, 1>([4]).unwrap();
-    queue.finish().wait().unwrap();
-    let start = queue.marker();
-    assert_eq!(start.seconds_since(&start).wait().unwrap(), 0.0);
-    queue.fill(&mut x, 1).unwrap();
-    let end = queue.marker();
-    driver.set(no_memory());
-    for turn in 0..2 {
-        let error = error(&start, &end);
-        assert!(matches!(error.detail(), ErrorDetail::OutOfMemory { .. }), "turn {turn}: {error}");
-    }
-    assert!(!driver.set(Rule::Nothing).refused.is_empty());
-    let next = timed(&ctx, "next");
-    let start = next.marker();
-    next.full([4], 2_u32).unwrap();
-    assert!(next.marker().seconds_since(&start).wait().unwrap() > 0.0, "another queue has its times");
 }
 
 fn no_timestamps(subject: &Subject) {
