@@ -21,6 +21,8 @@ use crate::scheduler::state::{State, describe_hold};
 use crate::scheduler::threads::{SignallingMark, is_inside_callback, replace_lane_thread};
 use crate::work::step::{KindsOfWork, Work, Works};
 use fencepost_profile::WaitCause;
+#[cfg(target_arch = "wasm32")]
+use fencepost_sync::page::may_block;
 use fencepost_sync::prim::{MutexGuard, assert_unlocked, thread_local};
 use fencepost_sync::{Clock, HoldId, Point, Slot, Stamp};
 use smallvec::SmallVec;
@@ -41,6 +43,12 @@ const KNOWN: usize = 16;
 /// Longest time that a call waits for room because of one callback or another context, which may itself be waiting for
 /// that call to return.
 const LONGEST_HOLD: Duration = Duration::from_secs(10);
+
+/// Returns `true`: outside a page, each thread may block.
+#[cfg(not(target_arch = "wasm32"))]
+const fn may_block() -> bool {
+    true
+}
 
 impl Engine {
     /// Enqueues work: checks it, adds the waits that the policy requires, and assigns its stamp.
@@ -295,7 +303,7 @@ impl Engine {
         if HAS_ROOM.try_with(Cell::get).unwrap_or(false) {
             return Ok(state);
         }
-        if cfg!(target_arch = "wasm32") || self.is_in_function() || is_inside_callback() {
+        if !may_block() || self.is_in_function() || is_inside_callback() {
             let what = if is_inside_callback() { "a host callback" } else { "this call" };
             let why = format!("{what} must not block until the device has taken it");
             return Err(state.room.error(&state.queues, slot, &why));
@@ -354,8 +362,18 @@ impl Engine {
             }
             drop(state);
             if !self.threads {
-                self.make_progress(SLICE);
+                self.make_room();
             }
+        }
+    }
+
+    /// Makes progress on a context without threads. In a page, its event loop runs too.
+    fn make_room(&self) {
+        #[cfg(not(target_arch = "wasm32"))]
+        self.make_progress(SLICE);
+        #[cfg(target_arch = "wasm32")]
+        if !self.make_progress(Duration::ZERO) {
+            _ = fencepost_sync::page::pause(); // the caller may block
         }
     }
 }
