@@ -4,6 +4,7 @@ use crate::common::thread;
 use crate::common::{BY_TURNS, Case, ONE_THREAD, Subject, case, dump, hold, queues};
 use fencepost::prelude::*;
 use fencepost::{BacklogLimit, ErrorDetail, SimulatorOptions};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::time::Duration;
 
@@ -11,6 +12,7 @@ pub fn cases() -> Vec<Case> {
     vec![
         case("q16_the_arrays_of_a_waiting_thread_overtake_those_of_others", arrays).not_in_a_page(BY_TURNS),
         case("q16_a_thread_that_waits_goes_on_beside_one_that_never_does", beside).not_in_a_page(ONE_THREAD),
+        case("q16_unflushed_work_runs_while_another_queue_always_has_a_read_in_flight", unflushed),
         case("q16_a_call_waits_for_room_in_a_full_backlog", room),
         case("q16_a_call_waits_for_room_in_a_context_without_threads", alone)
             .cpu_only("the case makes its own context"),
@@ -77,6 +79,27 @@ fn beside(subject: &Subject) {
         stop.store(true, Ordering::Relaxed);
     });
     ctx.synchronize().wait().unwrap();
+}
+
+/// Nothing flushes or awaits the work. Only its callback ends the reads.
+fn unflushed(subject: &Subject) {
+    let (ctx, [reads, other]) = subject.with_queues(["reads", "unflushed"]);
+    let x = reads.full([N], 1_u32).unwrap();
+    let mut y = ctx.zeros::<u32, 1>([N]).unwrap();
+    ctx.synchronize().wait().unwrap();
+    let ran = Arc::new(AtomicBool::new(false));
+    let runs = ran.clone();
+    let mut read = reads.read(&x);
+    reads.flush().unwrap();
+    other.fill(&mut y, 2).unwrap();
+    other.callback(move || runs.store(true, Ordering::Relaxed)).unwrap();
+    while !ran.load(Ordering::Relaxed) {
+        let next = reads.read(&x);
+        reads.flush().unwrap();
+        assert_eq!(read.wait().unwrap(), [1; N]);
+        read = next;
+    }
+    assert_eq!(read.wait().unwrap(), [1; N]);
 }
 
 /// Opens a context with this limit.

@@ -11,6 +11,8 @@ use crate::record::cpu::cpu_device::CpuDevice;
 use crate::runtime::context_threads::CompilerThreads;
 use crate::runtime::context_watch::ContextWatch;
 use crate::runtime::kernel_cache::KernelCache;
+#[cfg(target_arch = "wasm32")]
+use crate::runtime::pending::{WaitMode, WakerRegistration};
 use crate::scheduler::engine::Engine;
 use fencepost_sync::Slot;
 use std::sync::{Arc, OnceLock, Weak};
@@ -153,8 +155,32 @@ impl Drop for SharedContext {
         #[cfg(not(target_arch = "wasm32"))]
         self.threads.end(&self.engine, &self.alive);
         #[cfg(target_arch = "wasm32")]
-        if let Err(lost) = self.engine.flush_all() {
-            fencepost_kernels::report!(Debug, "the last work of a context was not submitted: {lost}");
+        match self.engine.close_in_page() {
+            Ok(ends) if ends.is_empty() => {}
+            Ok(ends) => {
+                wasm_bindgen_futures::spawn_local(keep(self.engine.clone(), self.alive.clone(), ends))
+            }
+            Err(lost) => {
+                fencepost_kernels::report!(Debug, "the last work of a context was not submitted: {lost}");
+            }
         }
     }
+}
+
+/// Keeps the engine of a context, whose handles are gone, until its queues have reached these ends. The page cannot block in
+/// the drop of the last handle.
+#[cfg(target_arch = "wasm32")]
+async fn keep(engine: Arc<Engine>, alive: Arc<()>, ends: Vec<fencepost_sync::Point>) {
+    for end in ends {
+        let mut registration = WakerRegistration::default();
+        let reached = std::future::poll_fn(|cx| {
+            let reached = WaitMode::Poll(cx.waker()).for_point(&engine, end, &mut registration);
+            reached.map_or(std::task::Poll::Pending, std::task::Poll::Ready)
+        });
+        if let Err(error) = reached.await {
+            fencepost_kernels::report!(Debug, "a wait failed while a context closed: {error}");
+        }
+    }
+    drop(engine); // this also drops the device
+    drop(alive);
 }

@@ -96,7 +96,10 @@ impl Engine {
         state.callbacks.begin(id);
         drop(state);
         let inside = CallbackMark::enter();
-        let panic = catch_unwind(AssertUnwindSafe(|| run.call())).err().map(panic_text);
+        let run = || run.call();
+        #[cfg(target_arch = "wasm32")]
+        let run = || fencepost_sync::page::in_turn(run); // so that no turn of the page is inside a callback
+        let panic = catch_unwind(AssertUnwindSafe(run)).err().map(panic_text);
         drop(inside);
         // The callback may have blocked, and consumed a wake-up that was meant for a future that this thread polls.
         fencepost_sync::note_nested();

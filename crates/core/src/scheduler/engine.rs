@@ -34,8 +34,7 @@ pub(crate) const SLICE: Duration = Duration::from_millis(100);
 const MOST_YIELDS: usize = 1000;
 
 /// Time after which an ending context stops its chunked loops.
-#[cfg(not(target_arch = "wasm32"))]
-const LOOPS_END: Duration = Duration::from_secs(5);
+pub(crate) const LOOPS_END: Duration = Duration::from_secs(5);
 
 /// State that the threads, queues and arrays of a context share.
 pub(crate) struct Engine {
@@ -70,6 +69,12 @@ pub(crate) struct Engine {
     /// In a browser: the number of turns.
     #[cfg(target_arch = "wasm32")]
     pub(crate) turns: std::sync::atomic::AtomicU32,
+    /// In a browser: the start of the current tick.
+    #[cfg(target_arch = "wasm32")]
+    pub(crate) last_tick: Mutex<web_time::Instant>,
+    /// In a browser: the time at which the last handle was dropped, if work was left.
+    #[cfg(target_arch = "wasm32")]
+    pub(crate) closed: OnceLock<web_time::Instant>,
     pub(crate) me: Weak<Engine>,
 }
 
@@ -111,6 +116,10 @@ impl Engine {
             scheduled: Default::default(),
             #[cfg(target_arch = "wasm32")]
             turns: Default::default(),
+            #[cfg(target_arch = "wasm32")]
+            last_tick: Mutex::new(web_time::Instant::now()),
+            #[cfg(target_arch = "wasm32")]
+            closed: OnceLock::new(),
             me: me.clone(),
         };
         let engine = Arc::new_cyclic(engine);
@@ -262,8 +271,7 @@ impl Engine {
     }
 
     /// Stops the chunked loops: no further chunk is planned.
-    #[cfg(not(target_arch = "wasm32"))]
-    fn end_loops(&self) {
+    pub(crate) fn end_loops(&self) {
         let mut state = self.lock();
         state.loops.ending = true;
         let holds = state.queues.iter().filter_map(|queue| queue.hold);
@@ -297,6 +305,23 @@ impl Engine {
         let priority = state.queue(slot).priority;
         state.plan([end], priority);
         self.unlock(state);
+    }
+
+    /// Flushes all queues. Returns the ends of those with work left.
+    ///
+    /// # Errors
+    /// `DeviceLost`.
+    #[cfg(target_arch = "wasm32")]
+    pub(crate) fn close_in_page(&self) -> Result<Vec<Point>> {
+        self.flush_all()?;
+        let state = self.lock();
+        let ends: Vec<Point> =
+            state.queues.ends().into_iter().filter(|end| !state.queue(end.slot).is_finished()).collect();
+        drop(state);
+        if !ends.is_empty() {
+            let _ = self.closed.set(web_time::Instant::now());
+        }
+        Ok(ends)
     }
 
     /// Returns `true` if a pending command waits for another context.

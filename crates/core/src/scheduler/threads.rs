@@ -26,14 +26,13 @@ use fencepost_sync::prim::{lock, sleep, sleep_for, yield_now};
 use std::cell::{Cell, RefCell};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-#[cfg(not(target_arch = "wasm32"))]
 use std::time::Duration;
 #[cfg(not(target_arch = "wasm32"))]
 use web_time::Instant;
 
-/// Longest park of a lane thread while its lane is in use.
-#[cfg(not(target_arch = "wasm32"))]
-const TICK: Duration = Duration::from_millis(1);
+/// Longest park of a lane thread while its lane is in use; in a browser, the shortest time between two turns that plan
+/// unflushed commands while the device is busy.
+pub(crate) const TICK: Duration = Duration::from_millis(1);
 /// Number of ticks after the last submission until the lane thread parks without a timeout.
 #[cfg(not(target_arch = "wasm32"))]
 const TICKS: u32 = if cfg!(fencepost_loom) { 1 } else { 8 };

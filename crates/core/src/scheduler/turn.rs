@@ -3,9 +3,16 @@
 //! New commands, the ends of holds and completions on the device schedule a turn as a microtask. A turn that has done
 //! something schedules the next one; any other turn schedules none, so that a page whose device is busy has no turns. One of
 //! [`TURNS_IN_A_ROW`] turns is a task of its own, before which the page handles its timers and frames.
+//!
+//! While the device is busy, unflushed commands gather for at least a tick. The completion of the busy work schedules the turn
+//! that plans them.
 
-use crate::scheduler::engine::Engine;
+use crate::scheduler::engine::{Engine, LOOPS_END};
+use crate::scheduler::plan::open_batch::DueCommands;
+use crate::scheduler::threads::{SignallingMark, TICK};
 use fencepost_kernels::report;
+use fencepost_sync::page::in_turn;
+use fencepost_sync::prim::lock;
 use std::cell::RefCell;
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -14,6 +21,7 @@ use std::time::Duration;
 use wasm_bindgen_futures::js_sys::{Array, Function, Reflect, global};
 use wasm_bindgen_futures::wasm_bindgen::closure::Closure;
 use wasm_bindgen_futures::wasm_bindgen::{JsCast, JsValue};
+use web_time::Instant;
 
 /// Number of turns of which one is a task of its own.
 const TURNS_IN_A_ROW: u32 = 8;
@@ -41,7 +49,7 @@ pub(crate) fn after_the_event_loop(task: impl FnOnce() + 'static) {
 fn run_next() {
     let next = TASKS.with_borrow_mut(VecDeque::pop_front);
     if let Some(task) = next {
-        task();
+        in_turn(task);
     }
 }
 
@@ -68,24 +76,44 @@ impl Engine {
         let engine = self.me.clone();
         let turn = move || {
             if let Some(engine) = engine.upgrade() {
-                engine.scheduled.store(false, Ordering::Relaxed);
-                // A lost device completes nothing, and its fences report the loss.
-                (0..engine.lanes.len()).for_each(|lane| engine.poll_lane(lane));
-                if engine.make_progress(Duration::ZERO) {
-                    engine.schedule();
-                }
+                engine.turn();
             }
         };
         if (self.turns.fetch_add(1, Ordering::Relaxed) + 1) % TURNS_IN_A_ROW == 0 {
             after_the_event_loop(turn);
         } else {
-            wasm_bindgen_futures::spawn_local(async move { turn() });
+            wasm_bindgen_futures::spawn_local(async move { in_turn(turn) });
         }
+    }
+
+    fn turn(&self) {
+        self.scheduled.store(false, Ordering::Relaxed);
+        // The program's own call, which the page has suspended, may be signalling an event. This turn is not part of it.
+        let _mark = SignallingMark::set(false);
+        // A lost device completes nothing, and its fences report the loss.
+        (0..self.lanes.len()).for_each(|lane| self.poll_lane(lane));
+        if self.closed.get().is_some_and(|closed| closed.elapsed() > LOOPS_END) {
+            self.end_loops();
+        }
+        let any = self.has_ticked() && self.plan_and_submit(DueCommands::All);
+        if self.make_progress(Duration::ZERO) || any {
+            self.schedule();
+        }
+    }
+
+    /// Returns `true` once after each tick.
+    fn has_ticked(&self) -> bool {
+        let mut last = lock(&self.last_tick);
+        let ticked = last.elapsed() >= TICK;
+        if ticked {
+            *last = Instant::now();
+        }
+        ticked
     }
 
     /// Makes each fence schedule a turn when its value grows.
     pub(crate) fn listen(self: &Arc<Self>) {
-        report::schedule_by(|| wasm_bindgen_futures::spawn_local(async { report::pass_on() }));
+        report::schedule_by(|| wasm_bindgen_futures::spawn_local(async { in_turn(report::pass_on) }));
         for lane in &self.lanes {
             let engine = Arc::downgrade(self);
             lane.fence.on_move(Box::new(move || {

@@ -494,7 +494,7 @@ impl Engine {
 
     /// Plans the due commands of all lanes, runs the due callbacks and submits batches. Returns `true` if it ran or
     /// submitted anything.
-    fn plan_and_submit(&self, due: DueCommands) -> bool {
+    pub(crate) fn plan_and_submit(&self, due: DueCommands) -> bool {
         self.plan_then_submit(due).0
     }
 
