@@ -12,6 +12,7 @@ pub fn cases() -> Vec<Case> {
         case("k12_limits_hold_for_the_sizes_that_wgsl_computes", limits),
         case("k12_an_override_that_the_kernel_does_not_use_needs_no_value", unused),
         case("k13_a_barrier_that_only_some_invocations_reach_is_a_warning_with_its_place", warned),
+        case("k09_kernel_later_returns_the_error_of_the_compiler_of_the_browser", answered),
         case("k13_a_variable_that_a_function_writes_by_two_names_is_a_warning", aliased),
         case("k13_the_verbs_of_the_library_have_portable_kernels", verbs),
         case("k13_a_portable_context_refuses_what_a_browser_refuses", refused),
@@ -129,6 +130,24 @@ fn warned(s: &Subject) {
     let right = HALF.replace("if i < 2u", "if out[0] == 0u").replace("storage, read_write", "storage, read");
     let right = right.replace("    out[i] = i;\n", "");
     assert_eq!(ctx.kernel_from(&right, "k").unwrap().warnings(), []);
+}
+
+/// Compiles a kernel that Chromium refuses. Elsewhere it is compiled; in Firefox, either is right.
+fn answered(s: &Subject) {
+    let ctx = s.ctx();
+    for _ in 0..2 {
+        let later = ctx.kernel_from_later(HALF, "k", &[]).wait().map(drop);
+        match s.place().name() {
+            "chromium" => assert!(later.is_err()),
+            "firefox" => {}
+            _ => assert!(later.is_ok()),
+        }
+        if let Err(error) = later {
+            let of_k = matches!(error.detail(), ErrorDetail::Compile { kernel, .. } if kernel == "k");
+            assert!(of_k, "{error}");
+        }
+    }
+    assert_eq!(invocations(&ctx, "", "4", &[]), 4, "the context works on");
 }
 
 fn aliased(s: &Subject) {

@@ -163,6 +163,9 @@ pub(crate) struct KernelOrigin {
     trust: Option<Trust>,
     /// Folder of compiled kernels, if the context has one.
     folder: Option<Arc<KernelFolder>>,
+    /// In a browser: the error with which it has refused the kernel.
+    #[cfg(target_arch = "wasm32")]
+    pub(crate) refused: Arc<std::sync::OnceLock<Error>>,
 }
 
 impl KernelOrigin {
@@ -186,6 +189,8 @@ impl KernelOrigin {
             constants: overrides.iter().map(|&(name, value)| (name.to_owned(), value)).collect(),
             trust,
             folder: target.folder.cloned(),
+            #[cfg(target_arch = "wasm32")]
+            refused: Arc::default(),
         }
     }
 

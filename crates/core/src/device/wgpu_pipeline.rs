@@ -72,6 +72,12 @@ impl WgpuPipeline {
         self.origin.parameter_path
     }
 
+    /// Returns the error with which the browser has refused the kernel, if it has done so by now.
+    #[cfg(target_arch = "wasm32")]
+    pub(crate) fn refusal(&self) -> Option<&crate::error::Error> {
+        self.origin.refused.get()
+    }
+
     /// Returns the index of a binding, and `true` if the shader declares it writable. `at` is its position in the
     /// interface.
     pub(crate) fn binding(&self, at: usize) -> (u32, bool) {
@@ -110,6 +116,11 @@ impl KernelOrigin {
                 Operation { object: &format!("kernel `{kernel}`"), bytes: 0 }.failed(error)
             }
             error => ErrorDetail::Compile { kernel: kernel.clone(), message: reasons(error) }.into(),
+        };
+        #[cfg(target_arch = "wasm32")]
+        let refusal = {
+            let refused = self.refused.clone();
+            move |error: &wgpu::Error| refused.get_or_init(|| refusal(error)).clone()
         };
         match scoped.error {
             Some(error) => Err(refusal(&error)),

@@ -5,7 +5,7 @@
 
 use crate::error::{Error, ErrorDetail, Result};
 #[cfg(target_arch = "wasm32")]
-pub(crate) use late::LateErrors;
+pub(crate) use late::{LateErrors, earlier_answers, forget_note};
 #[cfg(not(target_arch = "wasm32"))]
 use std::task::{Context, Poll, Waker};
 
@@ -149,9 +149,10 @@ mod late {
             let device = device.clone();
             wasm_bindgen_futures::spawn_local(async move {
                 if let Some(error) = self.first().await {
+                    let error = convert(&error);
                     NOTES.with_borrow_mut(|notes| {
                         if notes.len() < MOST_NOTES {
-                            notes.push((device, convert(&error)));
+                            notes.push((device, error));
                         }
                     });
                 }
@@ -180,5 +181,16 @@ mod late {
             }
             first
         }
+    }
+
+    /// Returns once the browser has answered all earlier calls: their errors are noted.
+    pub(crate) async fn earlier_answers(device: wgpu::Device) {
+        // The browser answers in order.
+        super::scoped(&device, || ()).late.first().await;
+    }
+
+    /// Removes the note of an error that the program has received.
+    pub(crate) fn forget_note(error: &Error) {
+        NOTES.with_borrow_mut(|notes| notes.retain(|(_, noted)| !noted.is(error)));
     }
 }

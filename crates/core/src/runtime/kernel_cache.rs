@@ -69,7 +69,6 @@ impl<K> Default for CompilePlace<K> {
 
 impl<K> CompilePlace<K> {
     /// Returns the kernel if it has been compiled.
-    #[cfg(not(target_arch = "wasm32"))]
     fn compiled(&self) -> Option<Arc<K>> {
         match &*lock(&self.state) {
             CompileState::Compiled(kernel) => Some(kernel.clone()),
@@ -167,7 +166,6 @@ impl<K> KernelCache<K> {
     }
 
     /// Removes the kernels that `is_gone` accepts, so that later calls compile them anew.
-    #[cfg(not(target_arch = "wasm32"))]
     pub(crate) fn forget_if(&self, is_gone: impl Fn(&K) -> bool) {
         let mut gone = Vec::new();
         let hit = |place: &CachedKernel<K>| place.compiled().is_some_and(|kernel| is_gone(&kernel));

@@ -3,7 +3,11 @@
 use crate::api::context::{Context, diagnostics};
 use crate::api::kernel::{DynKernel, EntryPoint, Kernel};
 use crate::device::kernel_folder;
+#[cfg(target_arch = "wasm32")]
+use crate::device::wgpu_pipeline::WgpuPipeline;
 use crate::driver::caps::Caps;
+#[cfg(target_arch = "wasm32")]
+use crate::driver::error_scopes::{earlier_answers, forget_note};
 use crate::error::{Error, ErrorDetail, Result, label_of_verb, panic_text};
 use crate::runtime::kernel_cache::{KernelCache, KernelKey};
 use crate::runtime::owner::Owner;
@@ -137,7 +141,7 @@ impl Context {
     /// once, so an executor or a user interface keeps running during the compilation.
     ///
     /// A context without threads compiles at the first wait or poll. If the kernel is already compiled, the result is
-    /// ready at once.
+    /// ready at once. On WebGPU the result is ready when the browser's compiler has accepted or refused the kernel.
     ///
     /// # Errors
     /// The [`Pending`] returns the errors of [`kernel`](Self::kernel).
@@ -524,7 +528,14 @@ pub(crate) struct KernelLate<K> {
     /// Slot for the outcome from the compiler thread; `None` if no thread compiles the kernel.
     desk: Option<Arc<CompileSlot>>,
     make: Option<MakeHandleFn<K>>,
+    /// In a browser: the compiled entry points, and the browser's answer.
+    #[cfg(target_arch = "wasm32")]
+    compiled: Option<(Vec<Arc<KernelInner>>, BrowserAnswer)>,
 }
+
+/// A future that ends when the browser has answered.
+#[cfg(target_arch = "wasm32")]
+type BrowserAnswer = std::pin::Pin<Box<dyn Future<Output = ()>>>;
 
 /// The outcome of a compilation, passed from the compiler thread to the pending result.
 #[derive(Default)]
@@ -566,7 +577,14 @@ impl<K> KernelLate<K> {
     pub(crate) fn new(owner: &Owner, job: Job, make: MakeHandleFn<K>) -> Self {
         let job = Arc::new(job);
         let desk = start(owner, &job);
-        Self { owner: owner.clone(), job, desk, make: Some(make) }
+        Self {
+            owner: owner.clone(),
+            job,
+            desk,
+            make: Some(make),
+            #[cfg(target_arch = "wasm32")]
+            compiled: None,
+        }
     }
 
     fn finish(&mut self, outcome: CompileOutcome) -> Result<K> {
@@ -580,6 +598,46 @@ impl<K> KernelLate<K> {
         let compiled = self.job.run_on(self.owner.engine(), self.owner.kernels());
         self.finish(Ok(compiled))
     }
+
+    /// Compiles on the calling thread, in a context without threads.
+    #[cfg(not(target_arch = "wasm32"))]
+    fn finish_alone(&mut self, _: &WaitMode<'_>) -> Option<Result<K>> {
+        Some(self.finish_here())
+    }
+
+    /// Compiles in the first poll. Returns the kernel, or the error of the browser's compiler, once the browser has
+    /// answered.
+    #[cfg(target_arch = "wasm32")]
+    fn finish_alone(&mut self, mode: &WaitMode<'_>) -> Option<Result<K>> {
+        let Some(device) = self.owner.wgpu().map(|device| device.raw().clone()) else {
+            return Some(self.finish_here());
+        };
+        if self.compiled.is_none() {
+            match self.job.run_each(self.owner.engine(), self.owner.kernels()) {
+                Ok(entries) => self.compiled = Some((entries, Box::pin(earlier_answers(device)))),
+                Err(error) => return Some(Err(error)),
+            }
+        }
+        let (entries, answer) = self.compiled.as_mut()?;
+        if let WaitMode::Poll(task) = mode
+            && answer.as_mut().poll(&mut std::task::Context::from_waker(task)).is_pending()
+        {
+            return None;
+        }
+        let Some(error) = entries.iter().find_map(|entry| refusal(entry).cloned()) else {
+            return Some(self.finish_here());
+        };
+        forget_note(&error);
+        self.owner.kernels().forget_if(|kernel| refusal(kernel).is_some());
+        Some(Err(error))
+    }
+}
+
+/// Returns the error with which the browser has refused a kernel, if it has done so by now.
+#[cfg(target_arch = "wasm32")]
+fn refusal(kernel: &KernelInner) -> Option<&Error> {
+    let Pipeline::Device(pipeline) = &kernel.pipeline else { return None };
+    pipeline.downcast_ref::<WgpuPipeline>()?.refusal()
 }
 
 /// Starts the compilation on a thread of the context. Returns `None` if the kernel is already compiled, or if the
@@ -615,7 +673,7 @@ impl<K> LateSteps<K> for KernelLate<K> {
         if let Err(gone) = self.owner.engine().check_device() {
             return Some(Err(gone));
         }
-        let Some(desk) = self.desk.clone() else { return Some(self.finish_here()) };
+        let Some(desk) = self.desk.clone() else { return self.finish_alone(mode) };
         match mode {
             WaitMode::Poll(task) => {
                 // The clone and the drop of a waker are user code, so they run without the lock.
