@@ -99,9 +99,10 @@ pub(crate) enum Command {
     /// Runs the tests that prove the rules, on every adapter with every recorder, and prints a table of the rules
     #[command(after_help = "Examples:\n  cargo xtask semantics --all-adapters\n  \
         cargo xtask semantics --mode default --mode wgpu --no-model q04\n  \
+        cargo xtask semantics --browser chromium --browser firefox q04\n  \
         cargo xtask semantics --json > semantics.jsonl\n\n\
         The rules are those of docs/semantics.md; one without a test is an error. Modes: default, wgpu, hal, direct,\n\
-        discrete. Exits with 1 if a test failed.")]
+        discrete; in a browser the mode is the place in the page: webgpu, page, simulator. Exits with 1 if a test failed.")]
     Semantics {
         #[command(flatten)]
         adapters: Adapters,
@@ -111,6 +112,9 @@ pub(crate) enum Command {
         /// Run this mode only; may be given several times
         #[arg(long)]
         mode: Vec<String>,
+        /// Also run the conformance cases in a page of this browser; may be given several times
+        #[arg(long, value_enum)]
+        browser: Vec<Browser>,
         /// Leave out the loom models, which prove R03
         #[arg(long)]
         no_model: bool,

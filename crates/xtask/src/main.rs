@@ -84,10 +84,11 @@ fn run(command: Command) -> Result<bool> {
         Command::Lint => lint::lint(&workspace),
         Command::Api { write } => api::command(&workspace, write),
         Command::Model { filter } => model::model(&workspace, &filter),
-        Command::Semantics { adapters, json, mode, no_model, filter } => {
+        Command::Semantics { adapters, json, mode, browser, no_model, filter } => {
             let request = adapters.request(false);
             let models = !no_model;
-            let options = semantics::Options { request, json, modes: mode, models, filter };
+            let options =
+                semantics::Options { request, json, modes: mode, browsers: browser, models, filter };
             return semantics::semantics(&workspace, &options);
         }
         Command::Seeds { count, from } => seeds::seeds(&workspace, from, count),

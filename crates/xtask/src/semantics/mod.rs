@@ -8,7 +8,7 @@ mod table;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use anyhow::{Result, bail};
+use anyhow::{Error, Result, bail};
 
 pub(crate) use self::outcome::Ended;
 use self::outcome::{Outcome, Remarked};
@@ -19,6 +19,7 @@ use self::run::{Programs, models};
 use crate::environment::{Request, set_up_reported};
 use crate::mutants;
 use crate::suite::{self, Extent, Plan};
+use crate::web::{self, Browser};
 use crate::workspace::{Workspace, text_of};
 
 /// Arguments of the command `semantics`.
@@ -26,6 +27,7 @@ pub(crate) struct Options {
     pub(crate) request: Request,
     pub(crate) json: bool,
     pub(crate) modes: Vec<String>,
+    pub(crate) browsers: Vec<Browser>,
     pub(crate) models: bool,
     pub(crate) filter: Option<String>,
 }
@@ -46,6 +48,12 @@ pub(crate) fn semantics(workspace: &Workspace, options: &Options) -> Result<bool
     let extent = Extent::Full;
     let plan = Plan { vars: &vars, modes: &modes, extent, filter: &filter, results: &results };
     let (mut outcomes, failed) = programs.run(&plan, &ids)?;
+    let mut failed = Vec::from_iter(failed);
+    for &browser in &options.browsers {
+        let (found, error) = in_browser(workspace, browser, options)?;
+        outcomes.extend(found);
+        failed.extend(error);
+    }
     if options.models && options.filter.as_deref().is_none_or(|part| "r03_models".contains(part)) {
         outcomes.push(models(workspace.root())?);
     }
@@ -58,7 +66,21 @@ pub(crate) fn semantics(workspace: &Workspace, options: &Options) -> Result<bool
     failed.iter().for_each(|error| eprintln!("semantics: {error:#}"));
     // With a filter, tests that prove a rule at other places may be missing.
     let is_complete = options.filter.is_some() || !options.models || absent.is_empty();
-    Ok(failed.is_none() && is_complete && outcomes.iter().all(|outcome| outcome.result != Ended::Fail))
+    Ok(failed.is_empty() && is_complete && outcomes.iter().all(|outcome| outcome.result != Ended::Fail))
+}
+
+/// Runs the cases in a page of a browser. Returns the outcomes, and the error that ended the run before its last case.
+fn in_browser(
+    workspace: &Workspace,
+    browser: Browser,
+    options: &Options,
+) -> Result<(Vec<Outcome>, Option<Error>)> {
+    let filter = options.filter.clone().unwrap_or_default();
+    let may_install = options.request.may_install;
+    let Some(ran) = web::run(workspace, &web::Options { browser, filter, limit: None, may_install })? else {
+        bail!("there is no {}, and --no-install leaves it out", browser.name());
+    };
+    Ok((outcome::parse(&ran.lines(browser), browser.name())?, ran.error))
 }
 
 /// Rules that are not proved at some of their places, with these places.

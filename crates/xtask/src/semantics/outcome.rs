@@ -22,6 +22,8 @@ struct Noted {
     test: String,
     adapter: String,
     backend: String,
+    /// The place in a page, for a test that ran in a browser.
+    mode: Option<String>,
     result: Ended,
     reason: Option<String>,
 }
@@ -61,12 +63,12 @@ impl<'a> Remarked<'a> {
     }
 }
 
-/// Returns the outcomes in the lines of a run; tests that prove no rule are left out.
+/// Returns the outcomes in the lines of a run in this mode; tests that prove no rule are left out.
 pub(super) fn parse(lines: &str, mode: &str) -> Result<Vec<Outcome>> {
     let outcome = |line: &str| -> Result<Option<Outcome>> {
         let noted: Noted = serde_json::from_str(line).with_context(|| format!("a result is `{line}`"))?;
-        let Noted { test, adapter, backend, result, reason } = noted;
-        let mode = if backend == "host" { "cpu" } else { mode }.to_owned();
+        let Noted { test, adapter, backend, mode: place, result, reason } = noted;
+        let mode = place.unwrap_or_else(|| if backend == "host" { "cpu" } else { mode }.to_owned());
         Ok(rule_of(&test).map(|rule| Outcome { rule, adapter, backend, mode, test, result, reason }))
     };
     let mut all: Vec<Outcome> =
@@ -136,6 +138,13 @@ pub(super) mod tests {
             ("Q01", "hal", Ended::Pass)
         );
         assert_eq!((found[1].mode.as_str(), found[1].reason.as_deref()), ("cpu", Some("no adapter")));
+    }
+
+    #[test]
+    fn the_mode_of_a_test_in_a_browser_is_its_place_in_the_page() {
+        let line = r#"{"test":"q01_a","adapter":"firefox","backend":"webgpu","mode":"page","result":"pass","reason":null,"seconds":0.5}"#;
+        let found = parse(line, "firefox").expect("it is right");
+        assert_eq!((found[0].adapter.as_str(), found[0].mode.as_str()), ("firefox", "page"));
     }
 
     #[test]
