@@ -198,9 +198,16 @@ fn edit(
         };
         overrides.push(("WORKGROUP".into(), workgroup));
     }
+    // A share of few elements has several tiles of one element for each invocation. In a tile of two, an invocation loads
+    // elements for others.
+    let per = match forced {
+        _ if !has_many => 3.0,
+        Forced { small: true, .. } => 1.0,
+        Forced { .. } => 2.0,
+    };
     for (name, value) in overrides {
         if name == "PER" {
-            *value = if has_many { 1.0 } else { 3.0 };
+            *value = per;
         }
     }
 }
