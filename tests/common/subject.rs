@@ -6,7 +6,7 @@ use super::{raw, spin};
 use crate::common::thread;
 use fencepost::prelude::*;
 use fencepost::testing::{self, CpuFaults, DeviceSwitches};
-use fencepost::{AdapterInfo, ContextWatch};
+use fencepost::{AdapterInfo, BacklogLimit, ContextWatch};
 use std::env;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Duration;
@@ -246,6 +246,14 @@ impl Subject {
     pub fn losing(&self, lost_after: u64) -> Context {
         let faults = CpuFaults { lost_after: Some(lost_after), ..CpuFaults::default() };
         self.faulty(SimulatorOptions::default(), faults)
+    }
+
+    /// Opens a fresh context with this limit of its backlog.
+    pub fn limited(&self, backlog: BacklogLimit) -> Context {
+        if self.is_cpu() {
+            return self.simulated(SimulatorOptions::default().backlog(backlog));
+        }
+        self.options(|options| options.backlog = backlog)
     }
 
     /// Adds a context that was opened elsewhere to the watchdog.

@@ -142,13 +142,7 @@ fn used(s: &Subject, memory: u64, refusals: &mut [u32]) -> bool {
 
 /// Fills the backlog of a queue that waits for the program to each fill level up to its limit, and calls a verb there.
 fn crowded(s: &Subject) {
-    let backlog = BacklogLimit::default().commands(20);
-    let ctx = if s.is_cpu() {
-        Context::simulated(SimulatorOptions::default().backlog(backlog))
-    } else {
-        s.options(|options| options.backlog = backlog)
-    };
-    s.watch(&ctx);
+    let ctx = s.limited(BacklogLimit::default().commands(20));
     let queue = ctx.queue("q");
     let mut arrays = Arrays::new(&queue).unwrap();
     let mut spare = queue.full([1], 0_u32).unwrap();

@@ -3,8 +3,10 @@
 use crate::common::partners::{Partner, counted, everywhere, partners};
 use crate::common::thread;
 use crate::common::{Calls, Case, ONE_THREAD, Subject, case, dump};
+use fencepost::BacklogLimit;
 use fencepost::prelude::*;
 use std::sync::mpsc::channel;
+use std::time::Duration;
 
 pub fn cases() -> Vec<Case> {
     vec![
@@ -22,6 +24,9 @@ pub fn cases() -> Vec<Case> {
         case("d08_calls_of_two_threads_in_opposite_orders_end", opposite_orders).not_in_a_page(ONE_THREAD),
         case("d08_a_group_takes_one_queue_of_each_context", of_each_context).host_side(),
         case("d08_a_call_with_wrong_arrays_enqueues_nothing_on_any_queue", wrong_arrays),
+        case("d08_an_array_of_another_context_is_refused_at_each_place", foreign_arrays).host_side(),
+        case("d08_a_full_backlog_of_any_member_refuses_the_whole_call", full_backlog),
+        case("d08_a_call_waits_for_room_in_the_backlog_of_each_member", room).not_in_a_page(ONE_THREAD),
         case("d08_a_call_with_a_failed_or_lost_member_enqueues_nothing_on_any_queue", failed_member),
         case("d08_under_checked_a_missing_wait_of_any_member_is_refused", hazard),
         case("d08_a_capture_refuses_the_calls_of_a_group", captured),
@@ -34,6 +39,9 @@ pub fn cases() -> Vec<Case> {
 const N: usize = 33;
 /// Number of elements of an array that is copied in several pieces.
 const LARGE: usize = 200_003;
+
+/// Maximum number of commands in a backlog that a case fills.
+const LIMIT: usize = 20;
 
 const POLICIES: [Policy; 3] = [Policy::Ordered, Policy::Checked, Policy::Unchecked];
 
@@ -57,6 +65,13 @@ impl Members {
         Self { names: names.join(", "), contexts, queues, group }
     }
 
+    /// Limits the backlog of one member's context.
+    fn limited(s: &Subject, at: usize) -> Self {
+        let mut all = partners(s, Policy::Ordered);
+        all[at] = ("limited".into(), s.limited(BacklogLimit::default().commands(LIMIT)));
+        Self::of(all)
+    }
+
     /// Makes an array of each list, on the queue of its member.
     fn arrays<T: Element>(&self, lists: &[Vec<T>]) -> Vec<DeviceArray<T>> {
         self.queues.iter().zip(lists).map(|(queue, list)| queue.array(list).unwrap()).collect()
@@ -77,6 +92,11 @@ impl Members {
         for ((number, queue), array) in (1..).zip(&self.queues).zip(arrays) {
             queue.fill(&mut array.clone(), base + number).unwrap();
         }
+    }
+
+    /// Waits for all members. No read finds a full backlog then.
+    fn finish(&self) {
+        self.queues.iter().for_each(|queue| queue.finish().wait().unwrap());
     }
 
     /// Returns the elements of each array, read on the queue of its member.
@@ -433,6 +453,137 @@ fn wrong_arrays(s: &Subject) {
         drop(map);
     }
     assert_eq!(members.read(&arrays), [1, 2, 3].map(|number| vec![number; N]), "{}", members.names);
+}
+
+/// The array comes from a context outside of the group, or from another member, whose array the call then has twice.
+fn foreign_arrays(s: &Subject) {
+    let members = Members::new(s, Policy::Ordered);
+    let group = &members.group;
+    let mut arrays = members.numbered(N);
+    let targets = members.zeros(N);
+    let outs = members.zeros(3 * N);
+    let (outside, stranger) = s.with_queue("outside");
+    let [far, far_out] = [N, 3 * N].map(|n| stranger.full::<u32, 1>([n], 50).unwrap());
+    let before = dump::account(&outside);
+    let with = |list: &[DeviceArray<u32>], at: usize, array: &DeviceArray<u32>| {
+        let mut list = list.to_vec();
+        list[at] = array.clone();
+        list
+    };
+    let names = |error: &Error, list: &str, at: usize| {
+        assert!(error.to_string().contains(&format!("argument `{list}[{at}]`")), "{error}");
+    };
+    for at in 0..3 {
+        let other = (at + 1) % 3;
+        for (array, out) in [(&far, &far_out), (&arrays[other], &outs[other])] {
+            let mut wrong = with(&arrays, at, array);
+            let error = assert_nothing_enqueued!(
+                members,
+                group.all_reduce(&mut wrong, Operation::Sum),
+                ForeignContext
+            );
+            names(&error, "arrays", at);
+            let error = assert_nothing_enqueued!(
+                members,
+                group.all_gather(&wrong, &mut outs.clone()),
+                ForeignContext
+            );
+            names(&error, "parts", at);
+            let mut wrong = with(&outs, at, out);
+            let error =
+                assert_nothing_enqueued!(members, group.all_gather(&arrays, &mut wrong), ForeignContext);
+            names(&error, "outs", at);
+        }
+        // The first pair is right, and is not copied either.
+        let pairs = [(&arrays[at], &mut targets[other].clone()), (&far, &mut targets[at].clone())];
+        let error = assert_nothing_enqueued!(members, group.exchange(pairs), ForeignContext);
+        names(&error, "sources", 1);
+        let pairs = [(&arrays[at], &mut targets[other].clone()), (&arrays[other], &mut far.clone())];
+        let error = assert_nothing_enqueued!(members, group.exchange(pairs), ForeignContext);
+        names(&error, "targets", 1);
+    }
+    assert_eq!(dump::account(&outside), before, "{}", members.names);
+    assert_eq!(members.read(&targets), vec![vec![0; N]; 3], "{}", members.names);
+    assert_eq!(stranger.read(&far).wait().unwrap(), [50; N]);
+    group.all_reduce(&mut arrays, Operation::Sum).unwrap();
+    assert_eq!(members.read(&arrays), vec![vec![6; N]; 3], "{}", members.names);
+}
+
+/// The queue of one member waits for the program. Its backlog is full, or has room for a few commands.
+fn full_backlog(s: &Subject) {
+    for at in 0..3 {
+        let members = Members::limited(s, at);
+        let queue = &members.queues[at];
+        let mut arrays = members.numbered(N);
+        let mut targets = members.zeros(N);
+        let mut outs = members.zeros(3 * N);
+        let mut spare = queue.zeros::<u32, 1>([N]).unwrap();
+        let mut refusals = 0;
+        for fills in (LIMIT as u32 - 6..=LIMIT as u32).rev() {
+            members.refill(&arrays, 10);
+            queue.finish().wait().unwrap();
+            let gate = queue.hold();
+            let taken = (1..=fills).take_while(|fill| queue.fill(&mut spare, *fill).is_ok()).count();
+            let before = members.accounts();
+            let expected = match members.group.all_reduce(&mut arrays, Operation::Sum) {
+                Ok(()) => [36; 3],
+                Err(error) => {
+                    assert!(matches!(error.detail(), ErrorDetail::Backlog { .. }), "{error}");
+                    assert_eq!(members.accounts(), before, "{}: {fills}", members.names);
+                    assert_nothing_enqueued!(members, members.group.all_gather(&arrays, &mut outs), Backlog);
+                    let pairs = arrays.iter().zip(&mut targets);
+                    assert_nothing_enqueued!(members, members.group.exchange(pairs), Backlog);
+                    refusals += 1;
+                    [11, 12, 13]
+                }
+            };
+            gate.signal();
+            members.finish();
+            let found = members.read(&arrays);
+            assert_eq!(found, expected.map(|number| vec![number; N]), "{}: {fills}", members.names);
+            assert_eq!(queue.read(&spare).wait().unwrap(), [taken as u32; N], "{}", members.names);
+        }
+        assert!((1..7).contains(&refusals), "{}: {refusals} of 7 calls were refused", members.names);
+        members.group.all_gather(&arrays, &mut outs).unwrap();
+        members.finish();
+        assert_eq!(members.read(&outs), vec![vec![36; 3 * N]; 3], "{}", members.names);
+    }
+}
+
+/// The queue of one member waits for another context, and its backlog is full. The call returns once that context goes on.
+fn room(s: &Subject) {
+    for at in 0..3 {
+        let members = Members::limited(s, at);
+        let queue = &members.queues[at];
+        let mut arrays = members.numbered(N);
+        let mut spare = queue.zeros::<u32, 1>([N]).unwrap();
+        queue.finish().wait().unwrap();
+        let (elsewhere, there) = s.with_queue("there");
+        let gate = there.hold();
+        queue.wait_for(&there).unwrap();
+        let mut fills = 0;
+        while dump::pending(&members.contexts[at], "member") < LIMIT as u64 {
+            fills += 1;
+            queue.fill(&mut spare, fills).unwrap();
+        }
+        let group = &members.group;
+        let summed = &mut arrays;
+        let (tell, told) = channel();
+        thread::scope(|scope| {
+            scope.spawn(move || {
+                group.all_reduce(summed, Operation::Sum).unwrap();
+                tell.send(()).unwrap();
+            });
+            let is_early = told.recv_timeout(Duration::from_millis(100)).is_ok();
+            gate.signal();
+            assert!(!is_early, "{}: member {at} has no room", members.names);
+            told.recv().unwrap();
+        });
+        members.finish();
+        assert_eq!(members.read(&arrays), vec![vec![6; N]; 3], "{}", members.names);
+        assert_eq!(queue.read(&spare).wait().unwrap(), [fills; N], "{}", members.names);
+        drop(elsewhere);
+    }
 }
 
 fn failed_member(s: &Subject) {

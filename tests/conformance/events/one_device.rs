@@ -17,6 +17,7 @@ pub fn cases() -> Vec<Case> {
         case("e07_on_one_device_copies_between_contexts_are_in_order", copies),
         case("e07_devices_of_two_wgpu_instances_are_not_taken_for_one_device", two_instances),
         case("m09_a_copy_between_arrays_of_two_contexts_on_one_buffer_is_exact", one_buffer),
+        case("d08_arrays_of_two_members_on_one_buffer_must_not_overlap", members_on_one_buffer),
         case("e07_on_one_device_contexts_take_turns_on_a_buffer", turns),
         case("e07_on_one_device_a_failure_gives_the_error_other_context", failure),
     ])
@@ -231,6 +232,53 @@ fn one_buffer(subject: &Subject) {
             expected.copy_within(ends[0].clone(), ends[1].start);
             assert!(program.read(&buffer, LEN) == expected, "{ends:?}");
         }
+    });
+}
+
+/// Calls a group whose members have arrays on one buffer: `x` and `y` have all its words, `first` and `last` a half each.
+/// Arrays that a call writes must share no word with others of the call.
+fn members_on_one_buffer(subject: &Subject) {
+    each_two(subject, [true; 2], |one, other| {
+        let program = Program::of(one);
+        let buffer = program.buffer(2 * N);
+        let words: Vec<u32> = (0..2 * N as u32).collect();
+        program.submit(&words, &buffer);
+        let members = [one, other].map(|ctx| ctx.queue("member"));
+        let group = QueueGroup::new(&members).unwrap();
+        let finish = || members.iter().for_each(|queue| queue.finish().wait().unwrap());
+        let [x, y] = [one, other].map(|ctx| ctx.array_on::<u32, 1>(&buffer, [2 * N]).unwrap());
+        let first = x.slice(0..N).unwrap();
+        let last = y.slice(N..2 * N).unwrap();
+        let last_but_one = y.slice(N - 1..2 * N - 1).unwrap();
+        let mut outs = members.each_ref().map(|queue| queue.zeros::<u32, 1>([2 * N]).unwrap());
+        let enqueued = || [one, other].map(dump::account);
+        let before = enqueued();
+        for mut arrays in [[x.clone(), y.clone()], [first.clone(), last_but_one.clone()]] {
+            assert_error!(group.all_reduce(&mut arrays, Operation::Sum), ErrorDetail::Aliased { .. });
+        }
+        let mut with_parts = [outs[0].clone(), y.clone()];
+        assert_error!(group.all_gather([&first, &last], &mut with_parts), ErrorDetail::Aliased { .. });
+        let overlapping = [(&first, &mut last_but_one.clone())];
+        assert_error!(group.exchange(overlapping), ErrorDetail::Aliased { .. });
+        let twice = [(&outs[0].clone(), &mut x.clone()), (&outs[1].clone(), &mut y.clone())];
+        assert_error!(group.exchange(twice), ErrorDetail::Aliased { .. });
+        assert_eq!(enqueued(), before);
+        assert_eq!(program.read(&buffer, 2 * N), words);
+
+        // Parts are only read, so they may overlap.
+        let parts = [&first, &y.slice(0..N).unwrap()];
+        group.all_gather(parts, &mut outs).unwrap();
+        for (queue, out) in members.iter().zip(&outs) {
+            assert_eq!(queue.read(out).wait().unwrap(), [&words[..N], &words[..N]].concat());
+        }
+        group.all_reduce([&mut first.clone(), &mut last.clone()], Operation::Sum).unwrap();
+        finish();
+        let sums: Vec<u32> = (0..N as u32).map(|i| 2 * i + N as u32).collect();
+        assert_eq!(program.read(&buffer, 2 * N), [&*sums, &*sums].concat());
+        members[0].fill(&mut first.clone(), 7).unwrap();
+        group.exchange([(&first, &mut last.clone())]).unwrap();
+        finish();
+        assert_eq!(program.read(&buffer, 2 * N), [7; 2 * N]);
     });
 }
 

@@ -56,7 +56,7 @@ fn arrays(subject: &Subject) {
 
 /// Each round of the waiting thread ends while the other thread continues without waits.
 fn beside(subject: &Subject) {
-    let ctx = limited(subject, BacklogLimit::default().commands(200));
+    let ctx = subject.limited(BacklogLimit::default().commands(200));
     let queue = ctx.queue("waits");
     let stop = AtomicBool::new(false);
     let rounds = AtomicU32::new(0);
@@ -102,19 +102,9 @@ fn unflushed(subject: &Subject) {
     assert_eq!(read.wait().unwrap(), [1; N]);
 }
 
-/// Opens a context with this limit.
-fn limited(subject: &Subject, backlog: BacklogLimit) -> Context {
-    if subject.is_cpu() {
-        let ctx = Context::simulated(SimulatorOptions::default().backlog(backlog));
-        subject.watch(&ctx);
-        return ctx;
-    }
-    subject.options(|options| options.backlog = backlog)
-}
-
 fn room(subject: &Subject) {
     let limit = 100;
-    let ctx = limited(subject, BacklogLimit::default().commands(limit));
+    let ctx = subject.limited(BacklogLimit::default().commands(limit));
     let queue = ctx.queue("main");
     let mut x = ctx.zeros::<u32, 1>([N]).unwrap();
     for at in 0..600 {
@@ -131,7 +121,7 @@ fn room(subject: &Subject) {
         assert_eq!(queue.read(x).wait().unwrap(), [at as u32; N]);
     }
     // The bytes of uploads are limited too. A single upload may be larger.
-    let ctx = limited(subject, BacklogLimit::default().bytes(1000));
+    let ctx = subject.limited(BacklogLimit::default().bytes(1000));
     let queue = ctx.queue("main");
     let mut x = ctx.zeros::<u32, 1>([4096]).unwrap();
     for at in 0..50 {
@@ -155,7 +145,7 @@ fn alone(_: &Subject) {
 
 /// A thread of the context compiles the kernels of the verb, and the queue waits for it.
 fn compiles(subject: &Subject) {
-    let ctx = limited(subject, BacklogLimit::default().commands(20));
+    let ctx = subject.limited(BacklogLimit::default().commands(20));
     let queue = ctx.queue("main");
     let x = ctx.array(&[1_u32, 2, 4]).unwrap();
     let mut y = ctx.zeros::<u32, 1>([N]).unwrap();
@@ -167,7 +157,7 @@ fn compiles(subject: &Subject) {
 
 /// The other context reaches the copy by itself.
 fn elsewhere(subject: &Subject) {
-    let ctx = limited(subject, BacklogLimit::default().commands(20));
+    let ctx = subject.limited(BacklogLimit::default().commands(20));
     let other = subject.ctx();
     let queue = ctx.queue("main");
     let mut x = other.zeros::<u32, 1>([N]).unwrap();
@@ -183,7 +173,7 @@ fn elsewhere(subject: &Subject) {
 
 fn held(subject: &Subject) {
     let limit = 100;
-    let ctx = limited(subject, BacklogLimit::default().commands(limit));
+    let ctx = subject.limited(BacklogLimit::default().commands(limit));
     let [queue, other] = queues(&ctx, ["held", "other"]);
     let [mut x, mut y] = [0; 2].map(|_| ctx.zeros::<u32, 1>([N]).unwrap());
     let gate = hold(&queue);
@@ -216,7 +206,7 @@ fn held(subject: &Subject) {
 /// the graph.
 fn conditions(subject: &Subject) {
     let limit = 1 << 16;
-    let ctx = limited(subject, BacklogLimit::default().bytes(limit));
+    let ctx = subject.limited(BacklogLimit::default().bytes(limit));
     let queue = ctx.queue("held");
     let yes = queue.full([1], 1_u32).unwrap();
     let x = queue.array(&[0_u32, 1, 2, 3].repeat(1024)).unwrap();
@@ -244,7 +234,7 @@ fn conditions(subject: &Subject) {
 
 /// The memory of the loop exceeds the limit. If the call waits for the loop, another thread ends the loop.
 fn endless(subject: &Subject) {
-    let ctx = limited(subject, BacklogLimit::default().bytes(1 << 16));
+    let ctx = subject.limited(BacklogLimit::default().bytes(1 << 16));
     let queue = ctx.queue("main");
     let go_on = ctx.array(&[1_u32]).unwrap();
     let mut x = ctx.zeros::<u32, 1>([N]).unwrap();
@@ -270,7 +260,7 @@ fn endless(subject: &Subject) {
 
 fn callback(subject: &Subject) {
     let limit = 100;
-    let ctx = limited(subject, BacklogLimit::default().commands(limit));
+    let ctx = subject.limited(BacklogLimit::default().commands(limit));
     let queue = ctx.queue("main");
     let x = ctx.zeros::<u32, 1>([N]).unwrap();
     let (sent, seen) = std::sync::mpsc::channel();
