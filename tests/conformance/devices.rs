@@ -8,6 +8,7 @@ mod driver_calls;
 no_page!(driver_calls, "devices/driver_calls.rs", NO_DRIVER);
 mod groups;
 mod lanes;
+mod late_errors;
 pub(crate) mod losing;
 mod lost;
 mod same_results;
@@ -21,6 +22,7 @@ pub fn cases() -> Vec<Case> {
         host_side(adapters::cases()),
         host_side(cpu::cases()),
         lanes::cases(),
+        late_errors::cases(),
         lost::cases(),
         same_results::cases(),
         host_side(scopes::cases()),

@@ -207,7 +207,8 @@ impl CostModel {
 ///
 /// The caller holds the lane's token, so calls for one lane never overlap. Calls for different lanes may.
 pub(crate) trait Recorder: Send {
-    /// Encodes `steps` and submits them as one submission that signals `signal` on the lane's fence.
+    /// Encodes `steps` and submits them as one submission that signals `signal` on the lane's fence. If errors are
+    /// reported after a submission, they may be several submissions, of which the last one signals.
     ///
     /// The caller guarantees:
     /// - The calling thread does not hold the state lock S.

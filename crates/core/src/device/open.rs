@@ -25,7 +25,7 @@ use wgpu::Features;
 #[cfg(not(target_arch = "wasm32"))]
 use wgpu::{Backend, Backends};
 
-/// Device capabilities that affect the cost of work but never its results. Tests switch them off.
+/// Device properties that never affect the results of work. Tests change them.
 #[derive(Clone, Copy, Debug)]
 pub struct DeviceSwitches {
     /// `true` to pass small parameters as immediates where the device has them; otherwise a uniform buffer holds them.
@@ -40,6 +40,9 @@ pub struct DeviceSwitches {
     pub native_replay_from: usize,
     /// `true` to compile trusted kernels without redundant runtime checks; otherwise all kernels have all checks.
     pub trusted_kernels: bool,
+    /// `true` to take the errors of wgpu's recorder as late as a browser reports them, after the submission. In a browser
+    /// they are always late.
+    pub late_errors: bool,
 }
 
 impl Default for DeviceSwitches {
@@ -50,6 +53,7 @@ impl Default for DeviceSwitches {
             shared_memory: true,
             native_replay_from: 100,
             trusted_kernels: true,
+            late_errors: cfg!(target_arch = "wasm32"),
         }
     }
 }
@@ -132,6 +136,7 @@ fn assemble(
     let caps = caps(&device, info, options.switches);
     let shared = !options.exclusive;
     let kernel_folder = kernel_folder(&device, info, submit_path, options.kernel_folder);
+    let has_late_errors = options.switches.late_errors || cfg!(target_arch = "wasm32");
     // GL executes submissions inside the submit call. On an adopted queue, user work may come first, and then some
     // drivers block the call.
     let async_submit = options.exclusive && options.switches.native && info.backend != wgpu::Backend::Gl;
@@ -157,6 +162,7 @@ fn assemble(
         cost_model,
         adapter,
         native_replay_from: options.switches.native_replay_from,
+        late_errors: has_late_errors && submit_path == SubmitPath::Wgpu,
     })
 }
 

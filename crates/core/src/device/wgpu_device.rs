@@ -1,12 +1,10 @@
 //! The wgpu device of a context. Also the backlog limit: the limit of the work that a context has accepted but not yet
 //! given to the device.
 
-#[cfg(target_arch = "wasm32")]
-use crate::device::ExecutionFailure;
 use crate::device::kernel_folder::{CompileTarget, KernelFolder};
 use crate::device::native_backend::NativeBackend;
 use crate::device::wgpu_pipeline::{BindGroups, WgpuPipeline};
-use crate::device::{CostModel, Device, SubmitFailure};
+use crate::device::{CostModel, Device, ExecutionFailure, SubmitFailure};
 use crate::driver::caps::Caps;
 use crate::driver::error_scopes::{Operation, scoped, scoped_memory};
 use crate::driver::gl_gate::{GlGate, HostReach};
@@ -19,13 +17,11 @@ use crate::memory::staging::{Arena, Staged, StagingPiece};
 use crate::memory::wgpu_memory::{WgpuMemory, refused};
 use crate::work::kernel_launch::{DevicePipeline, Pipeline, PipelineDescriptor};
 use fencepost_kernels::report;
-use fencepost_sync::Lost;
-#[cfg(target_arch = "wasm32")]
-use fencepost_sync::Stamp;
 use fencepost_sync::backend::{LostFlag, poll};
 #[cfg(native)]
 use fencepost_sync::prim::MutexGuard;
 use fencepost_sync::prim::{Mutex, lock, try_lock};
+use fencepost_sync::{Lost, Stamp};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
@@ -66,8 +62,7 @@ pub(crate) struct WgpuDevice {
     pub(crate) native_bodies: AtomicU64,
     /// Time of the last probe for device loss.
     probed: Mutex<Option<Instant>>,
-    /// Failures of batches that the browser has reported after their submission.
-    #[cfg(target_arch = "wasm32")]
+    /// Failures of commands that were reported after their submission.
     pub(crate) late_failures: Arc<Mutex<Vec<ExecutionFailure>>>,
 }
 
@@ -119,6 +114,8 @@ pub(crate) struct DeviceParts {
     pub(crate) adapter: Option<wgpu::Adapter>,
     /// Minimum number of launches in a stretch of a graph that is recorded once.
     pub(crate) native_replay_from: usize,
+    /// `true` if errors of a submission are reported after it, as in a browser.
+    pub(crate) late_errors: bool,
 }
 
 impl WgpuDevice {
@@ -144,7 +141,6 @@ impl WgpuDevice {
             is_past_wgpu: AtomicBool::new(false),
             native_bodies: AtomicU64::new(0),
             probed: Mutex::default(),
-            #[cfg(target_arch = "wasm32")]
             late_failures: Arc::default(),
         }
     }
@@ -508,8 +504,10 @@ impl Device for WgpuDevice {
         ticked
     }
 
-    #[cfg(target_arch = "wasm32")]
     fn take_failures(&self, _last: Stamp) -> Vec<ExecutionFailure> {
+        if !self.parts.late_errors {
+            return Vec::new();
+        }
         std::mem::take(&mut *lock(&self.late_failures))
     }
 

@@ -1,7 +1,7 @@
 //! wgpu's errors as return values.
 //!
 //! A browser reports an error only after the call that caused it has returned. There, the calls that make an object note
-//! their errors, and the first batch that fails because of such an object takes the note.
+//! their errors, and the first part of a batch that fails because of such an object takes the note.
 
 use crate::error::{Error, ErrorDetail, Result};
 #[cfg(target_arch = "wasm32")]
@@ -71,7 +71,7 @@ pub(crate) fn scoped<T>(device: &wgpu::Device, work: impl FnOnce() -> T) -> Scop
         ready(memory).or(validation).or(ready(internal))
     };
     #[cfg(not(target_arch = "wasm32"))]
-    let late = LateErrors;
+    let late = LateErrors(None);
     #[cfg(target_arch = "wasm32")]
     let error = None;
     #[cfg(target_arch = "wasm32")]
@@ -116,14 +116,24 @@ pub(crate) fn reasons(error: &dyn std::error::Error) -> String {
     message.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// The errors that a browser reports later: outside a browser there are none.
+/// The errors that a browser reports later. Outside a browser there are none, except the error that a test makes late.
 #[cfg(not(target_arch = "wasm32"))]
-pub(crate) struct LateErrors;
+pub(crate) struct LateErrors(Option<wgpu::Error>);
 
 #[cfg(not(target_arch = "wasm32"))]
 impl LateErrors {
     /// Does nothing, because there is no late error.
     pub(crate) fn note(self, _: &wgpu::Device, _: impl Fn(&wgpu::Error) -> Error + 'static) {}
+
+    /// Adds the error that a scope caught.
+    pub(crate) fn with(self, error: Option<wgpu::Error>) -> Self {
+        Self(self.0.or(error))
+    }
+
+    /// Returns the error of a part of a batch, if there is one.
+    pub(crate) fn of_part(self, convert: impl Fn(&wgpu::Error) -> Error) -> Option<Error> {
+        self.0.map(|error| convert(&error))
+    }
 }
 
 #[cfg(target_arch = "wasm32")]
@@ -136,7 +146,7 @@ mod late {
     const MOST_NOTES: usize = 64;
 
     thread_local! {
-        /// Errors of objects that no batch has used yet, each with its device.
+        /// Errors of objects that no submission has used yet, each with its device.
         static NOTES: RefCell<Vec<(wgpu::Device, Error)>> = RefCell::default();
     }
 
@@ -159,9 +169,14 @@ mod late {
             });
         }
 
-        /// Returns the error of a batch, if the browser reports one: that of an object that could not be made, or else
-        /// the error that `convert` returns.
-        pub(crate) async fn of_batch(
+        /// Returns `self`, because in a browser no scope catches an error at once.
+        pub(crate) fn with(self, _: Option<wgpu::Error>) -> Self {
+            self
+        }
+
+        /// Returns the error of a part of a batch, if the browser reports one: that of an object that could not be made,
+        /// or else the error that `convert` returns.
+        pub(crate) async fn of_part(
             self,
             device: wgpu::Device,
             convert: impl Fn(&wgpu::Error) -> Error,

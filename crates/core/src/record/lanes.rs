@@ -256,22 +256,22 @@ impl LaneFence {
     }
 
     /// Makes the fence pass `value` after the callback of the last submission and after the maps of `reads`, the
-    /// download buffers of that submission. In a browser, `value` also waits for the returned arrival, which stands for
-    /// the errors of the submission.
+    /// download buffers of the batch. `value` also waits for the returned arrivals, whose number is `late`. Each stands
+    /// for the errors of a part of the batch.
     pub(crate) fn arm(
         &self,
         queue: &wgpu::Queue,
         value: TimelineValue,
-        reads: &[DownloadBuffer],
-    ) -> Option<Arrival> {
-        let errors = usize::from(cfg!(target_arch = "wasm32"));
-        let mut arrivals = self.0.arm(value, reads.len() + 1 + errors).into_iter();
+        reads: &[&DownloadBuffer],
+        late: usize,
+    ) -> std::vec::IntoIter<Arrival> {
+        let mut arrivals = self.0.arm(value, reads.len() + 1 + late).into_iter();
         for (read, arrival) in reads.iter().zip(arrivals.by_ref()) {
             read.map(arrival);
         }
         let done = arrivals.next();
         queue.on_submitted_work_done(move || drop(done));
-        arrivals.next()
+        arrivals
     }
 }
 

@@ -1,34 +1,33 @@
-//! Submissions through wgpu, each with a value that the lane's fence passes when the submission is complete.
+//! Submissions through wgpu, each batch with a value that the lane's fence passes when the batch is complete.
 //!
 //! Also batches of commands that user code recorded with wgpu, the external buffers of a batch, and the description of
 //! a dispatch for both GPU recorders.
+//!
+//! If the device reports errors after the submission, as a browser does, a batch is submitted in parts: each has
+//! consecutive steps of one queue. wgpu executes nothing of a part with an error, and everything of the others. So the
+//! error fails the queue of the part, as a refused command fails its queue on other devices.
 
-#[cfg(target_arch = "wasm32")]
-use crate::device::ExecutionFailure;
-use crate::device::SubmitFailure;
 use crate::device::wgpu_device::WgpuDevice;
 use crate::device::wgpu_pipeline::BindGroups;
+use crate::device::{ExecutionFailure, SubmitFailure};
 use crate::driver::error_scopes::{LateErrors, Operation, Scoped, scoped};
-use crate::error::{ErrorDetail, text_of};
+use crate::error::{Error, ErrorDetail, text_of};
 use crate::memory::block::Block;
 use crate::record::lanes::LaneFence;
 use crate::record::submitter;
 use crate::record::transfers::DownloadBuffer;
 use crate::work::kernel_launch::Launch;
-#[cfg(target_arch = "wasm32")]
-use crate::work::step::firsts;
-use crate::work::step::{Step, Work};
-use fencepost_sync::TimelineValue;
+use crate::work::step::{Step, Work, firsts};
 use fencepost_sync::backend::Arrival;
-#[cfg(target_arch = "wasm32")]
-use fencepost_sync::prim::lock;
+use fencepost_sync::prim::{Mutex, MutexGuard, lock};
+use fencepost_sync::{Slot, Stamp, TimelineValue};
 use rustc_hash::FxHashSet;
 use smallvec::SmallVec;
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
-/// Command buffers of a recorded batch, usually just one.
+/// Command buffers of a recorded batch or part, usually just one.
 pub(crate) type CommandBuffers = SmallVec<[wgpu::CommandBuffer; 2]>;
 
 /// The submissions of one lane of a wgpu device.
@@ -51,55 +50,139 @@ impl Submitter {
         &self.fence
     }
 
-    /// Submits the command buffers of `steps` that `record` returns, and arms the lane's fence to pass `signal` when the
-    /// submission is complete and wgpu has mapped the buffers in `reads`. Returns the resources to keep until then.
+    /// Submits the command buffers that `record` returns, and arms the lane's fence to pass `signal` when the
+    /// submission is complete. Returns the resources to keep until then.
+    #[cfg(native)]
     pub(crate) fn submit<K>(
         &self,
-        steps: &[Step],
         signal: TimelineValue,
         record: impl FnOnce() -> Result<(CommandBuffers, K), SubmitFailure>,
-        reads: impl FnOnce(&K) -> &[DownloadBuffer],
     ) -> Result<K, SubmitFailure> {
-        let follow = |kept: &K, late: LateErrors| {
-            let arrival = self.fence.arm(self.device.queue(), signal, reads(kept));
-            fail_late(&self.device, steps, late, arrival);
+        let follow = |_: &K| {
+            drop(self.fence.arm(self.device.queue(), signal, &[], 0));
             Ok(())
         };
         submit(&self.device, record, follow)
     }
+
+    /// Submits a batch, and arms the lane's fence to pass `signal` when the batch is complete and wgpu has mapped the
+    /// buffers in `reads`. `record` returns the command buffers of steps: of the whole batch or, if errors are late, of
+    /// one part after the other. Returns the resources to keep until the batch is complete.
+    pub(crate) fn submit_steps<K>(
+        &self,
+        steps: &[Step],
+        signal: TimelineValue,
+        mut record: impl FnMut(&[Step]) -> Result<(CommandBuffers, K), SubmitFailure>,
+        reads: impl Fn(&K) -> &[DownloadBuffer],
+    ) -> Result<SmallVec<[K; 1]>, SubmitFailure> {
+        let device = &*self.device;
+        let has_late_errors = device.parts.late_errors;
+        let _inside = enter(device)?;
+        let mut kept: SmallVec<[K; 1]> = SmallVec::new();
+        let mut late = Vec::new();
+        for part in parts(steps, has_late_errors) {
+            match submit_inside(device, || record(part)) {
+                Ok((resources, errors)) => {
+                    kept.push(resources);
+                    late.extend(has_late_errors.then(|| (firsts(part, None), errors)));
+                }
+                // Nothing is submitted, so the scheduler can submit the rest of the batch again.
+                Err(failure) if kept.is_empty() => return Err(failure),
+                Err(failure) if failure.lost => {
+                    std::mem::forget(kept); // the device may still use it, and no fence reports the end
+                    return Err(failure);
+                }
+                Err(failure) => note_failures(&device.late_failures, firsts(part, None), &failure.error),
+            }
+        }
+        let reads: Vec<&DownloadBuffer> = kept.iter().flat_map(&reads).collect();
+        let arrivals = self.fence.arm(device.queue(), signal, &reads, late.len());
+        for ((firsts, errors), arrival) in late.into_iter().zip(arrivals) {
+            fail_late(device, firsts, errors, arrival);
+        }
+        Ok(kept)
+    }
 }
 
-/// Fails the commands of a batch if a browser reports an error for it. The batch is complete after `arrival` is dropped.
+/// Returns the steps that are submitted together: all of them or, if `apart` is `true`, consecutive steps of one queue.
+/// No step needs a later one of the list, so the parts can execute one after the other.
+fn parts(steps: &[Step], apart: bool) -> impl Iterator<Item = &[Step]> {
+    let whole = (!apart).then_some(steps);
+    let of_queues: &[Step] = if apart { steps } else { &[] };
+    whole.into_iter().chain(of_queues.chunk_by(|one, next| one.slot == next.slot))
+}
+
+/// Fails the queues with these first commands if a browser reports an error for their part of a batch. The batch is
+/// complete only after `arrival` is dropped.
 #[cfg(target_arch = "wasm32")]
-fn fail_late(device: &WgpuDevice, steps: &[Step], late: LateErrors, arrival: Option<Arrival>) {
-    let firsts = firsts(steps, None);
+fn fail_late(device: &WgpuDevice, firsts: Vec<(Slot, Stamp)>, late: LateErrors, arrival: Arrival) {
     let failures = device.late_failures.clone();
     let raw = device.raw().clone();
     wasm_bindgen_futures::spawn_local(async move {
-        let whole = |error: &wgpu::Error| Operation { object: "a submission", bytes: 0 }.failed(error);
-        if let Some(error) = late.of_batch(raw, whole).await {
-            let failed = |(slot, first)| ExecutionFailure { slot, first, error: error.clone() };
-            lock(&failures).extend(firsts.into_iter().map(failed));
+        if let Some(error) = late.of_part(raw, of_submission).await {
+            note_failures(&failures, firsts, &error);
         }
         drop(arrival);
     });
 }
 
-/// Does nothing: outside a browser there are no late errors.
+/// Fails the queues with these first commands if a test has made an error of their part of a batch late. The batch is
+/// complete only after `arrival` is dropped.
 #[cfg(not(target_arch = "wasm32"))]
-fn fail_late(_: &WgpuDevice, _: &[Step], _: LateErrors, _: Option<Arrival>) {}
+fn fail_late(device: &WgpuDevice, firsts: Vec<(Slot, Stamp)>, late: LateErrors, arrival: Arrival) {
+    if let Some(error) = late.of_part(of_submission) {
+        note_failures(&device.late_failures, firsts, &error);
+    }
+    drop(arrival);
+}
+
+/// Adds the failure of each of these first commands. The scheduler takes the failures before a batch is complete.
+fn note_failures(failures: &Mutex<Vec<ExecutionFailure>>, firsts: Vec<(Slot, Stamp)>, error: &Error) {
+    let failed = |(slot, first)| ExecutionFailure { slot, first, error: error.clone() };
+    lock(failures).extend(firsts.into_iter().map(failed));
+}
+
+/// Takes the device's lock for submissions.
+///
+/// # Errors
+/// Returns the loss of the device, which may have happened during a call that still holds the lock.
+fn enter(device: &WgpuDevice) -> Result<MutexGuard<'_, ()>, SubmitFailure> {
+    check_not_lost(device)?;
+    Ok(device.gate().enter_to_submit())
+}
+
+fn check_not_lost(device: &WgpuDevice) -> Result<(), SubmitFailure> {
+    if device.lost().is_raised() { Err(failure(device, None, false)) } else { Ok(()) }
+}
 
 /// Submits the command buffers that `record` returns, and calls `follow`, which makes a fence report the end of the
 /// submission. Returns the resources to keep until then.
+#[cfg(native)]
 pub(crate) fn submit<K>(
     device: &WgpuDevice,
     record: impl FnOnce() -> Result<(CommandBuffers, K), SubmitFailure>,
-    follow: impl FnOnce(&K, LateErrors) -> Result<(), SubmitFailure>,
+    follow: impl FnOnce(&K) -> Result<(), SubmitFailure>,
 ) -> Result<K, SubmitFailure> {
-    if device.lost().is_raised() {
-        return Err(failure(device, None, false));
+    let _inside = enter(device)?;
+    let (kept, _) = submit_inside(device, record)?;
+    match follow(&kept) {
+        Ok(()) => Ok(kept),
+        Err(failure) => {
+            if failure.lost {
+                std::mem::forget(kept); // the device may still use it, and no fence reports the end
+            }
+            Err(failure)
+        }
     }
-    let _inside = device.gate().enter_to_submit();
+}
+
+/// Submits the command buffers that `record` returns. Returns the resources to keep until the submission is complete, and
+/// the errors that the device reports later. The caller holds the lock of [`enter`].
+fn submit_inside<K>(
+    device: &WgpuDevice,
+    record: impl FnOnce() -> Result<(CommandBuffers, K), SubmitFailure>,
+) -> Result<(K, LateErrors), SubmitFailure> {
+    check_not_lost(device)?;
     let mut recorded = None;
     let submit = || {
         let (commands, kept) = record()?;
@@ -125,20 +208,15 @@ pub(crate) fn submit<K>(
     };
     let kept = recorded.expect("bug: a submission has no resources");
     let gone = !responds && error.is_none(); // in that case wgpu has dropped the submission
-    let failed = if gone || error.is_some() || device.lost().is_raised() {
-        Err(failure(device, error.as_ref(), gone))
-    } else {
-        follow(&kept, late)
-    };
-    match failed {
-        Ok(()) => Ok(kept),
-        Err(failure) => {
-            if failure.lost {
-                std::mem::forget(kept); // the device may still use it, and no fence reports the end
-            }
-            Err(failure)
+    let refusal = error.as_ref().filter(|_| !device.parts.late_errors);
+    if gone || refusal.is_some() || device.lost().is_raised() {
+        let failure = failure(device, refusal, gone);
+        if failure.lost {
+            std::mem::forget(kept); // the device may still use it, and no fence reports the end
         }
+        return Err(failure);
     }
+    Ok((kept, late.with(error)))
 }
 
 /// Returns the failure of a batch for which wgpu panicked. If the panic came after the recording, the device may be
@@ -158,13 +236,18 @@ pub(crate) fn failure(device: &WgpuDevice, error: Option<&wgpu::Error>, gone: bo
     if gone {
         device.lost().raise("wgpu no longer records for the device");
     }
-    let object = "a submission";
     device.failure(|| match error {
-        Some(error) => Operation { object, bytes: 0 }.failed(error),
+        Some(error) => of_submission(error),
         None => {
-            ErrorDetail::Device { object: object.into(), message: "wgpu reported no reason".into() }.into()
+            let object = "a submission".into();
+            ErrorDetail::Device { object, message: "wgpu reported no reason".into() }.into()
         }
     })
+}
+
+/// Returns this crate's error for an error of wgpu in a submission.
+fn of_submission(error: &wgpu::Error) -> Error {
+    Operation { object: "a submission", bytes: 0 }.failed(error)
 }
 
 /// Takes the user's commands out of a batch that consists of them. Returns `None` for any other batch.
@@ -266,4 +349,27 @@ impl<'p, P: Iterator<Item = BoundRange<'p>> + Clone> BoundRanges<'p> for P {}
 pub(crate) fn bound_ranges(launch: &Launch) -> impl BoundRanges<'_> {
     let bindings = launch.bindings.iter();
     bindings.map(|bound| BoundRange { block: &bound.block, offset: bound.offset, size: bound.size })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_batch_has_a_part_for_each_run_of_one_queue_only_if_errors_are_late() {
+        let step = |(slot, stamp)| Step {
+            slot: Slot(slot),
+            stamp: Stamp(stamp),
+            level: 0,
+            after: SmallVec::new(),
+            work: Work::QueueFence,
+        };
+        let steps: Vec<Step> = [1, 1, 2, 0, 1].into_iter().zip(5..).map(step).collect();
+        let failing =
+            |apart| parts(&steps, apart).map(|part| firsts(part, None)).collect::<Vec<Vec<(Slot, Stamp)>>>();
+        let run = |slot, stamp| vec![(Slot(slot), Stamp(stamp))];
+        assert_eq!(failing(true), [run(1, 5), run(2, 7), run(0, 8), run(1, 9)]);
+        assert_eq!(failing(false), [[run(1, 5), run(2, 7), run(0, 8)].concat()]);
+        assert_eq!([true, false].map(|apart| parts(&[], apart).count()), [0, 1]);
+    }
 }

@@ -93,9 +93,9 @@ impl<A: Backend> HalSubmission<A> {
     fn send(&self, commands: CommandBuffers, signal: TimelineValue) -> Result<KeptResources, SubmitFailure> {
         let record = || submitter::send(self.device(), commands).map(|rest| (rest, ()));
         match self {
-            HalSubmission::Wgpu(submitter) => submitter.submit(&[], signal, record, |()| &[])?,
+            HalSubmission::Wgpu(submitter) => submitter.submit(signal, record)?,
             HalSubmission::Direct(direct) => {
-                submitter::submit(direct.device(), record, |(), _| direct.follow(signal))?
+                submitter::submit(direct.device(), record, |()| direct.follow(signal))?
             }
         }
         Ok(None)
@@ -168,7 +168,7 @@ impl<A: Backend> HalRecorder<A> {
         let read = (submitter.fence().shared(), signal);
         let named = submitter::named(device, steps);
         let encode = || self.encode(device, steps, &named, &read, None);
-        let kept = submitter.submit(steps, signal, encode, |_| &[])?;
+        let kept = submitter.submit(signal, encode)?;
         ExternalStates::done(&named);
         Ok(kept)
     }
@@ -186,7 +186,7 @@ impl<A: Backend> HalRecorder<A> {
         direct.hold_next(self.last)?;
         self.is_unmarked = true; // the next batch must come after wgpu's
         let read: (Arc<dyn Fence>, TimelineValue) = (direct.fence().clone(), signal);
-        let follow = |_: &HalBatchResources<A>, _| direct.follow(signal);
+        let follow = |_: &HalBatchResources<A>| direct.follow(signal);
         let encode = || self.encode(device, steps, named, &read, Some(&**direct.fence()));
         let kept = submitter::submit(device, encode, follow)?;
         ExternalStates::done(named);

@@ -42,7 +42,7 @@ pub(crate) struct WgpuRecorder {
     kernels: OwnKernels<WgpuPipeline>,
 }
 
-/// Resources to keep until a submission is complete, if any.
+/// Resources to keep until a batch or a part of it is complete, if any.
 type WgpuBatchResources = (Option<WgpuTransferResources>, Vec<WgpuTimePage>);
 
 impl WgpuRecorder {
@@ -59,7 +59,8 @@ impl WgpuRecorder {
         }
     }
 
-    /// Records a batch. Returns the command buffers: the copies of parameters first, if there are any, then the steps.
+    /// Records a batch, or a part of it. Returns the command buffers: the copies of parameters first, if there are any,
+    /// then the steps.
     fn record(
         &mut self,
         steps: &[Step],
@@ -241,19 +242,19 @@ impl Recorder for WgpuRecorder {
         signal: TimelineValue,
     ) -> Result<KeptResources, SubmitFailure> {
         let submitter = self.submitter.clone();
-        let record = || match submitter::of(steps) {
+        let record = |part: &[Step]| match submitter::of(part) {
             Some(commands) => submitter::send(submitter.device(), commands)
                 .map(|rest| (rest, WgpuBatchResources::default())),
-            None => self.record(steps, signal),
+            None => self.record(part, signal),
         };
-        let submitted = submitter.submit(steps, signal, record, downloads);
+        let submitted = submitter.submit_steps(steps, signal, record, downloads);
         let kept = submitted.map_err(|failure| attribute(submitter.device(), steps, failure))?;
-        let nothing = kept.0.is_none() && kept.1.is_empty();
+        let nothing = kept.iter().all(|(transfers, pages)| transfers.is_none() && pages.is_empty());
         Ok((!nothing).then(|| Box::new(kept) as Box<dyn Send>))
     }
 }
 
-/// Returns the download buffers of a submission, which wgpu maps for the host.
+/// Returns the download buffers of a batch or a part of it, which wgpu maps for the host.
 fn downloads((kept, _): &WgpuBatchResources) -> &[crate::record::transfers::DownloadBuffer] {
     kept.as_ref().map_or(&[], |kept| &kept.downloads)
 }

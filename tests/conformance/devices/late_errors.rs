@@ -1,0 +1,120 @@
+//! D07: errors that are reported after the submission. In a browser all are; elsewhere the context of these cases makes
+//! wgpu's errors late.
+
+use crate::common::kernels::{mix, mixed};
+use crate::common::program::Program;
+use crate::common::subject::device_switches;
+use crate::common::{Case, Subject, assert_error, case, dump, queues, raw, wgpu_only};
+use fencepost::RecorderChoice;
+use fencepost::prelude::*;
+use fencepost::testing::{self, DeviceSwitches};
+
+pub fn cases() -> Vec<Case> {
+    wgpu_only(vec![
+        case("d07_a_late_error_fails_only_the_queue_of_its_command", alone),
+        case("d07_a_result_without_its_work_is_never_ok", results),
+        case("d07_queues_that_take_turns_in_a_batch_keep_their_order", turns),
+    ])
+}
+
+const N: usize = 64;
+/// Number of turns that three queues take in one batch.
+const TURNS: usize = 9;
+
+/// Opens a context whose errors are late. Like a context in a browser, it has neither threads nor immediates.
+fn late(subject: &Subject) -> Context {
+    let (device, queue) = raw::open(subject);
+    let options = AdoptOptions::default().recorder(RecorderChoice::Wgpu).threads(false);
+    let switches = DeviceSwitches { late_errors: true, immediates: false, ..device_switches() };
+    let ctx = testing::adopt(device, queue, options, switches).unwrap();
+    subject.watch(&ctx);
+    ctx
+}
+
+/// Returns an array on a buffer that the program has destroyed. wgpu refuses the commands that use it.
+fn destroyed(ctx: &Context) -> DeviceArray<u32> {
+    let program = Program::of(ctx);
+    let buffer = program.buffer(N);
+    let array = ctx.array_on::<u32, 1>(&buffer, [N]).unwrap();
+    program.destroy(&buffer);
+    array
+}
+
+fn alone(subject: &Subject) {
+    let ctx = late(subject);
+    let [before, failed, after] = queues(&ctx, ["before", "failed", "after"]);
+    let mut gone = destroyed(&ctx);
+    let mut x = before.zeros::<u32, 1>([N]).unwrap();
+    let mut y = after.zeros::<u32, 1>([N]).unwrap();
+    ctx.synchronize().wait().unwrap();
+    let submitted = dump::submitted(&ctx);
+    before.fill(&mut x, 4).unwrap();
+    failed.wait_for(&before).unwrap();
+    failed.fill(&mut gone, 5).unwrap();
+    after.wait_for(&failed).unwrap();
+    after.copy(&x, &mut y).unwrap();
+    after.finish().wait().unwrap();
+    assert_eq!(dump::submitted(&ctx), submitted + 1, "the queues share a batch");
+    assert_error!(failed.finish().wait(), ErrorDetail::Device { .. });
+    for queue in [&before, &after] {
+        queue.finish().wait().unwrap();
+        assert!(queue.take_error().is_none());
+    }
+    assert_eq!(before.read(&x).wait().unwrap(), [4; N]);
+    assert_eq!(after.read(&y).wait().unwrap(), [4; N]);
+    failed.take_error().unwrap();
+    failed.fill(&mut y, 6).unwrap();
+    assert_eq!(failed.read(&y).wait().unwrap(), [6; N]);
+}
+
+/// The whole part of the batch that the queue has is refused: also the commands before the one with the error.
+fn results(subject: &Subject) {
+    let ctx = late(subject);
+    let queue = ctx.queue("failed");
+    let mut gone = destroyed(&ctx);
+    let mut x = queue.zeros::<u32, 1>([N]).unwrap();
+    queue.finish().wait().unwrap();
+    queue.fill(&mut x, 1).unwrap();
+    let earlier = queue.read(&x);
+    queue.fill(&mut gone, 5).unwrap();
+    queue.fill(&mut x, 2).unwrap();
+    let later = queue.read(&x);
+    let end = queue.marker();
+    assert_error!(later.wait(), ErrorDetail::Device { .. });
+    if let Ok(found) = earlier.wait() {
+        assert_eq!(found, [1; N]);
+    }
+    assert_error!(end.wait(), ErrorDetail::Device { .. });
+    assert_error!(end.is_complete(), ErrorDetail::Device { .. });
+    assert_error!(queue.fill(&mut x, 3), ErrorDetail::Device { .. });
+}
+
+/// Each part of the batch reads what the part before it has written, also through the buffers that all parts share: the
+/// one for copies within an array, and those for parameters.
+fn turns(subject: &Subject) {
+    let ctx = late(subject);
+    let all = queues(&ctx, ["a", "b", "c"]);
+    let x = all[0].zeros::<u32, 1>([TURNS + 1]).unwrap();
+    all[0].fill(&mut x.slice(0..1).unwrap(), 7).unwrap();
+    ctx.synchronize().wait().unwrap();
+    let submitted = dump::submitted(&ctx);
+    for turn in 0..TURNS {
+        let from = x.slice(turn..turn + 1).unwrap();
+        all[turn % 3].copy(&from, &mut x.slice(turn + 1..turn + 2).unwrap()).unwrap();
+    }
+    all[(TURNS - 1) % 3].finish().wait().unwrap();
+    assert_eq!(dump::submitted(&ctx), submitted + 1, "the copies share a batch");
+    assert_eq!(all[0].read(&x).wait().unwrap(), [7; TURNS + 1]);
+
+    let mut y = all[0].zeros::<u32, 1>([TURNS + 1]).unwrap();
+    let mut expected = 0;
+    // The first launch of a kernel has its own batch, because its time is not known yet.
+    for _ in 0..3 {
+        for (turn, number) in (0..TURNS).zip(2..) {
+            mix(&all[turn % 3], number, 5, &x, &mut y);
+            expected = mixed(expected, number, 7, 5);
+        }
+        all[(TURNS - 1) % 3].finish().wait().unwrap();
+    }
+    assert_eq!(all[0].read(&y).wait().unwrap(), [expected; TURNS + 1]);
+}
