@@ -16,7 +16,14 @@ use crate::workspace::Workspace;
 const TRIPLE: &str = "aarch64-unknown-linux-gnu";
 static COMPILER: Packaged = Packaged {
     names: &["aarch64-linux-gnu-gcc"],
-    packages: &["gcc-aarch64-linux-gnu", "libc6-dev-arm64-cross"],
+    packages: &[
+        "gcc-aarch64-linux-gnu",
+        "binutils-aarch64-linux-gnu",
+        "libc6-dev-arm64-cross",
+        "libc6-arm64-cross",
+        "libgcc-s1-arm64-cross",
+        "linux-libc-dev-arm64-cross",
+    ],
     file: "usr/bin/aarch64-linux-gnu-gcc",
 };
 static EMULATOR: Packaged = Packaged {

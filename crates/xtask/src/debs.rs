@@ -18,11 +18,12 @@ const COMPLETE: &str = ".unpacked";
 /// Folders of libraries in packages.
 const LIBRARIES: [&str; 2] = ["usr/lib/x86_64-linux-gnu", "lib/x86_64-linux-gnu"];
 
-/// A program of Debian packages. The packages are unpacked below `target/tools` if the program is not in `PATH`.
+/// A program of Debian packages. The packages are unpacked below `target/tools` if the program is not installed.
 pub(crate) struct Packaged {
     /// The names of the program in `PATH`.
     pub(crate) names: &'static [&'static str],
-    /// Debian packages with the program; others that they need are unpacked too.
+    /// Debian packages with the program, and those whose files it finds beside its own: they are unpacked even if they are
+    /// installed. Others that they need are unpacked if they are not installed.
     pub(crate) packages: &'static [&'static str],
     /// Path of the program in the packages.
     pub(crate) file: &'static str,
@@ -37,14 +38,18 @@ pub(crate) struct Found {
 }
 
 impl Packaged {
-    /// Returns the program from `PATH`, or from its packages. `None` if both are missing and may not be fetched, or if
-    /// the system has no apt.
+    /// Returns the program from `PATH`, from its installed packages, which may place it elsewhere, or from unpacked ones.
+    /// `None` if all are missing and may not be fetched, or if the system has no apt.
     ///
     /// # Errors
     /// The packages cannot be fetched, or do not contain the program.
     pub(crate) fn find(&self, workspace: &Workspace, may_fetch: bool) -> Result<Option<Found>> {
         if let Some(program) = self.names.iter().find_map(|name| which(name)) {
             return Ok(Some(Found { program, root: None }));
+        }
+        let installed = Path::new("/").join(self.file);
+        if installed.is_file() {
+            return Ok(Some(Found { program: installed, root: None }));
         }
         let Some(root) = unpacked(workspace, self.packages, may_fetch)? else { return Ok(None) };
         let program = root.join(self.file);
@@ -216,6 +221,15 @@ mod tests {
         assert!(vars[0].0 == "PATH" && vars[0].1.starts_with("/r/usr/bin"), "{vars:?}");
         assert!(vars[1].1.starts_with("/r/usr/lib/x86_64-linux-gnu:/r/lib/x86_64-linux-gnu"), "{vars:?}");
         assert!(Found { root: None, ..found }.vars().expect("there is no folder").is_empty());
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn an_installed_program_is_found_outside_of_the_path() {
+        let packaged = Packaged { names: &["no-such-program-here"], packages: &["none"], file: "bin/sh" };
+        let found = packaged.find(&Workspace::at(Path::new("/w")), false).expect("nothing is fetched");
+        let found = found.expect("each system has a shell");
+        assert_eq!((found.program.as_path(), found.root), (Path::new("/bin/sh"), None));
     }
 
     #[test]

@@ -14,8 +14,9 @@ use crate::workspace::Workspace;
 const RUST: [&str; 3] = ["rustc-web", "cargo-web", "rust-web-src"];
 /// Options with which cargo builds the standard library too.
 const WITH_LIBRARY: [&str; 1] = ["-Zbuild-std=std,panic_abort,panic_unwind"];
-/// Variables whose options are for the builds of this system.
-const OWN_OPTIONS: [&str; 2] = ["RUSTFLAGS", "CARGO_ENCODED_RUSTFLAGS"];
+/// Variables for the builds of this system: options, and a compiler in place of `rustc`, which cannot read the libraries
+/// of another version.
+const OWN_OPTIONS: [&str; 3] = ["RUSTFLAGS", "CARGO_ENCODED_RUSTFLAGS", "RUSTC_WORKSPACE_WRAPPER"];
 
 /// A Rust that builds for another system, with a C compiler for it, which links.
 pub(crate) struct Foreign {

@@ -7,8 +7,9 @@ use std::path::{Path, PathBuf};
 use std::process::Child;
 
 use anyhow::{Context, Result, bail};
+use serde_json::Value;
 
-use crate::adapters::usable_drivers;
+use crate::adapters::{Driver, usable_drivers};
 use crate::debs::{Found, Packaged};
 use crate::environment::{Vars, missing_runtime_dir};
 use crate::foreign::Foreign;
@@ -23,12 +24,24 @@ use crate::workspace::Workspace;
 const TRIPLE: &str = "x86_64-pc-windows-gnu";
 static COMPILER: Packaged = Packaged {
     names: &["x86_64-w64-mingw32-gcc"],
-    packages: &["gcc-mingw-w64-x86-64-win32", "mingw-w64-x86-64-dev"],
+    packages: &[
+        "gcc-mingw-w64-x86-64-win32",
+        "gcc-mingw-w64-x86-64-win32-runtime",
+        "binutils-mingw-w64-x86-64",
+        "mingw-w64-x86-64-dev",
+        "mingw-w64-common",
+    ],
     file: "usr/bin/x86_64-w64-mingw32-gcc-win32",
 };
-static WINE: Packaged = Packaged { names: &["wine"], packages: &["wine64"], file: "usr/lib/wine/wine64" };
-/// Path of Wine's server in its packages.
-const SERVER: &str = "usr/lib/wine/wineserver64";
+static WINE: Packaged = Packaged {
+    names: &["wine", "wine64"],
+    packages: &["wine64", "libwine", "libz-mingw-w64"],
+    file: "usr/lib/wine/wine64",
+};
+/// Name of Wine's server in its packages, beside the program. No other server has this name.
+const SERVER: &str = "wineserver64";
+/// The graphics APIs of this system that Wine passes on, as `fencepost info` names them.
+const PASSED_ON: [&str; 2] = ["Vulkan", "GL"];
 /// Program of an X server without a screen. Its keyboard needs installed files.
 const DISPLAY_SERVER: &str = "Xvfb";
 
@@ -91,6 +104,7 @@ pub(crate) fn windows(workspace: &Workspace, options: &Options) -> Result<Done> 
     let no_driver = ensure_adapter(may_fetch)?;
     let DeviceTests { programs, command } = suite::build_for_devices(foreign.cargo()?)?;
     let wine = Wine::start(workspace, wine, &foreign, &display)?;
+    let absent = absent(&wine, &command)?.map(|apis| format!("{apis} on display `{}`", display.name));
     println!("{}", smoke(&wine, &command)?);
     let default = ["default".to_owned()];
     let modes: &[String] = if options.modes.is_empty() { &default } else { &options.modes };
@@ -102,7 +116,27 @@ pub(crate) fn windows(workspace: &Workspace, options: &Options) -> Result<Done> 
         .collect();
     let vars = vec![("FENCEPOST_TEST_ADAPTERS".to_owned(), "all".to_owned())];
     Tally::run(workspace, "windows", &programs, (&vars, &modes, &[]))?.print()?;
-    Ok(no_driver.map_or(Done::Yes, Done::Partly))
+    let without: Vec<String> = no_driver.into_iter().chain(absent).collect();
+    Ok(if without.is_empty() { Done::Yes } else { Done::Partly(without.join("; ")) })
+}
+
+/// Returns a description of the graphics APIs that Wine cannot use here. The tests leave them out.
+///
+/// # Errors
+/// The command does not start under Wine.
+fn absent(wine: &Wine, command: &Path) -> Result<Option<String>> {
+    let (_, said) = wine.line(WITHOUT_DX12).arg(command).args(["info", "--json"]).run_quietly()?;
+    let apis = unopened(&said)
+        .with_context(|| format!("`fencepost info` printed no report under Wine:\n{}", last_lines(&said)))?;
+    Ok((!apis.is_empty()).then(|| format!("an adapter of {}", apis.join(" and "))))
+}
+
+/// Returns the APIs for which a report of `fencepost info --json` has no adapter that opens.
+fn unopened(said: &str) -> Option<Vec<&'static str>> {
+    let mut reports = said.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
+    let adapters = reports.find_map(|report| report["adapters"].as_array().cloned())?;
+    let opens = |api: &str| adapters.iter().any(|known| known["backend"] == api && known["error"].is_null());
+    Some(PASSED_ON.into_iter().filter(|api| !opens(api)).collect())
 }
 
 /// Runs a kernel on Direct3D 12, and returns a line about it. Its numbers are not compared, because those of Wine are
@@ -140,9 +174,9 @@ impl Wine {
         vars.extend(lavapipe());
         vars.push(var("WINEPREFIX", &prefix.to_string_lossy()));
         vars.extend([var("WINEARCH", "win64"), var("WINEDEBUG", "-all"), var("DISPLAY", &display.name)]);
-        if let Some(root) = &found.root {
+        if let Some(server) = server_of(&found.program) {
             vars.push(var("WINELOADER", &found.program.to_string_lossy()));
-            vars.push(var("WINESERVER", &root.join(SERVER).to_string_lossy()));
+            vars.push(var("WINESERVER", &server.to_string_lossy()));
         }
         let wine = Self { found, vars };
         if !prefix.join("system.reg").is_file() {
@@ -161,16 +195,20 @@ impl Wine {
 impl Drop for Wine {
     /// Ends the server of the folder, and with it the programs that Wine has left running there.
     fn drop(&mut self) {
-        let packaged = self.found.root.as_ref().map(|root| root.join(SERVER));
-        if let Some(server) = packaged.or_else(|| which("wineserver")) {
+        if let Some(server) = server_of(&self.found.program).or_else(|| which("wineserver")) {
             let _ = line(server).vars(&self.vars).arg("-k").said(); // it fails if the server has ended
         }
     }
 }
 
+/// Returns the server beside the program of Debian's package. Other programs find their server themselves.
+fn server_of(program: &Path) -> Option<PathBuf> {
+    Some(program.with_file_name(SERVER)).filter(|server| server.is_file())
+}
+
 /// Returns the variables that select lavapipe. SwiftShader has no surfaces for Windows, which Wine requires.
 fn lavapipe() -> Vars {
-    let driver = usable_drivers().into_iter().find(|driver| driver.library.contains("lvp"));
+    let driver = usable_drivers().into_iter().find(Driver::is_lavapipe);
     let manifest = driver.map(|driver| driver.manifest.to_string_lossy().into_owned());
     let names = ["VK_DRIVER_FILES", "VK_ICD_FILENAMES"];
     manifest.iter().flat_map(|path| names.map(|name| (name.to_owned(), path.clone()))).collect()
@@ -236,5 +274,22 @@ impl Drop for Display {
             let _ = server.kill(); // it fails if the server has ended
             let _ = server.wait();
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_api_is_absent_if_none_of_its_adapters_opens() {
+        let report = |adapters: &str| format!("a warning\n7\n{{\"adapters\":[{adapters}]}}\n");
+        let vulkan = r#"{"backend":"Vulkan","error":null}"#;
+        let gl = r#"{"backend":"GL","error":"no context"},{"backend":"GL","error":null}"#;
+        let closed = r#"{"backend":"GL","error":"no context"},{"backend":"native code","error":null}"#;
+        assert_eq!(unopened(&report(&format!("{vulkan},{gl}"))), Some(vec![]));
+        assert_eq!(unopened(&report(&format!("{vulkan},{closed}"))), Some(vec!["GL"]));
+        assert_eq!(unopened(&report("")), Some(PASSED_ON.to_vec()));
+        assert_eq!(unopened("wine: could not load ntdll.so"), None);
     }
 }

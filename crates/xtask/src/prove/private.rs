@@ -7,6 +7,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
+use crate::shell::line;
 use crate::workspace::Workspace;
 
 /// Variables with folders, and the words that replace the folders.
@@ -22,7 +23,8 @@ const FOLDERS: [(&str, &str); 7] = [
 /// Variables with the names of the user and of the machine.
 const NAMES: [&str; 5] = ["USER", "USERNAME", "LOGNAME", "HOSTNAME", "COMPUTERNAME"];
 /// The names that say nothing about a person or a machine.
-const COMMON_NAMES: [&str; 5] = ["root", "runner", "runneradmin", "user", "localhost"];
+const COMMON_NAMES: [&str; 10] =
+    ["root", "runner", "runneradmin", "user", "localhost", "android", "debian", "linux", "ubuntu", "windows"];
 /// Characters that end a path in a text.
 const AFTER_PATHS: &str = "\"'`<>|;,:()[]{}";
 /// Characters before a slash that does not begin an absolute path.
@@ -41,7 +43,10 @@ impl Private {
     pub(super) fn here(workspace: &Workspace) -> Self {
         let mut folders = vec![(workspace.root().to_string_lossy().into_owned(), "<checkout>")];
         folders.extend(FOLDERS.iter().filter_map(|(name, word)| Some((env::var(name).ok()?, *word))));
-        Self::of(folders, NAMES.iter().filter_map(|name| env::var(name).ok()).collect())
+        let mut names: Vec<String> = NAMES.iter().filter_map(|name| env::var(name).ok()).collect();
+        // Few shells export the variable with the machine's name.
+        names.extend(line("hostname").read().iter().flat_map(|name| with_first_label(name.trim())));
+        Self::of(folders, names)
     }
 
     fn of(folders: Vec<(String, &'static str)>, mut names: Vec<String>) -> Self {
@@ -84,6 +89,12 @@ impl Private {
         let text = without_paths(&known);
         self.names.iter().fold(text, |text, name| without_word(&text, name))
     }
+}
+
+/// Returns a name on a network, and its first label.
+fn with_first_label(name: &str) -> [String; 2] {
+    let label = name.split_once('.').map_or(name, |(label, _)| label);
+    [name, label].map(str::to_owned)
 }
 
 /// Replaces the absolute paths in a text. A file keeps its name.
@@ -173,6 +184,13 @@ mod tests {
         for same in ["2 GB/s, wgpu/hal, 3 / 4, a //#use, https://example.org/a/b", "tests/a.rs", "and/or"] {
             assert_eq!(without_paths(same), same);
         }
+    }
+
+    #[test]
+    fn a_machine_is_known_by_its_whole_name_and_by_its_first_label() {
+        assert_eq!(with_first_label("mac-7.local"), ["mac-7.local", "mac-7"]);
+        let private = Private::of(Vec::new(), with_first_label("mac-7.local").to_vec());
+        assert_eq!(private.clean("mac-7.local, mac-7, mac-70"), "<name>, <name>, mac-70");
     }
 
     #[test]
