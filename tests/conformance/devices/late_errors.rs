@@ -1,7 +1,7 @@
 //! D07: errors that are reported after the submission. In a browser all are; elsewhere the context of these cases makes
 //! wgpu's errors late.
 
-use crate::common::kernels::{mix, mixed};
+use crate::common::kernels::{Mix, mix};
 use crate::common::program::Program;
 use crate::common::subject::device_switches;
 use crate::common::{Case, Subject, assert_error, case, dump, queues, raw, wgpu_only};
@@ -112,7 +112,7 @@ fn turns(subject: &Subject) {
     for _ in 0..3 {
         for (turn, number) in (0..TURNS).zip(2..) {
             mix(&all[turn % 3], number, 5, &x, &mut y);
-            expected = mixed(expected, number, 7, 5);
+            expected = Mix::of(number, 5, 7, expected);
         }
         all[(TURNS - 1) % 3].finish().wait().unwrap();
     }

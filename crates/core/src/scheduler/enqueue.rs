@@ -362,13 +362,13 @@ impl Engine {
             }
             drop(state);
             if !self.threads {
-                self.make_room();
+                self.make_backlog_room();
             }
         }
     }
 
     /// Makes progress on a context without threads. In a page, its event loop runs too.
-    fn make_room(&self) {
+    fn make_backlog_room(&self) {
         #[cfg(not(target_arch = "wasm32"))]
         self.make_progress(SLICE);
         #[cfg(target_arch = "wasm32")]
