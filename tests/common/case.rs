@@ -42,7 +42,8 @@ pub const BY_TURNS: &str = "turns of a page submit and complete work, even witho
 pub const NO_WAIT_AT_DROP: &str = "in a page, the drop of a context does not wait for its work";
 pub const COMPILES_AT_CALL: &str = "a page compiles kernels during the call";
 pub const NO_DRIVER: &str = "a page cannot replace functions of a driver";
-pub const NOT_SEND: &str = "the results of a page are not `Send`, and a callback, a waker and a thread need that";
+pub const NOT_SEND: &str =
+    "the results of a page are not `Send`, and a callback, a waker and a thread need that";
 
 /// Property that a case needs of its subject, and the reason.
 #[derive(Clone, Copy)]

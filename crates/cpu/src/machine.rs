@@ -95,6 +95,7 @@ impl Machine {
             Self::One(code) => return code.run(run),
             Self::Two { forms, trial } => (forms, trial),
         };
+        trial.count_run();
         let part = ((run.range.end - run.range.start) / PARTS).max(1);
         let mut start = run.range.start;
         while start < run.range.end {

@@ -11,6 +11,9 @@ const LEAST_PARTS: usize = 5;
 /// Number of most recent costs that a form keeps.
 const KEPT: usize = 63;
 
+/// Number of runs after which the choice is made again: the faster form depends on the data.
+const LASTS: usize = 64;
+
 /// Value of `winner` while the trial is open.
 const OPEN: usize = usize::MAX;
 
@@ -27,15 +30,27 @@ struct Sample {
 /// A choice of the faster of two forms.
 ///
 /// While the trial is open, the form that ran for less time runs next. The form with the lower median time per
-/// workgroup wins. The median ignores the few parts during which the system ran other threads.
+/// workgroup wins. The median ignores the few parts during which the system ran other threads. The choice lasts for
+/// [`LASTS`] runs.
 pub(crate) struct Trial {
     winner: AtomicUsize,
+    /// Number of runs since the choice.
+    runs: AtomicUsize,
     samples: Mutex<[Sample; 2]>,
 }
 
 impl Trial {
     pub(crate) fn new() -> Self {
-        Self { winner: AtomicUsize::new(OPEN), samples: Mutex::default() }
+        Self { winner: AtomicUsize::new(OPEN), runs: AtomicUsize::new(0), samples: Mutex::default() }
+    }
+
+    /// Counts a run. Opens the trial again if the choice is [`LASTS`] runs old.
+    pub(crate) fn count_run(&self) {
+        if self.winner().is_some() && self.runs.fetch_add(1, Ordering::Relaxed) + 1 == LASTS {
+            *self.samples.lock().unwrap_or_else(PoisonError::into_inner) = Default::default();
+            self.runs.store(0, Ordering::Relaxed);
+            self.winner.store(OPEN, Ordering::Relaxed);
+        }
     }
 
     /// Returns the form that won, or `None` while the trial is open.
@@ -110,6 +125,28 @@ mod tests {
             assert_eq!(trial.winner(), Some(winner), "{costs:?}");
             assert!(parts.iter().all(|&parts| parts > 5), "both forms run: {parts:?}");
         }
+    }
+
+    /// Runs both forms until the choice.
+    fn choose(trial: &Trial, costs: [u64; 2]) -> Option<usize> {
+        while trial.winner().is_none() {
+            let form = trial.next();
+            trial.record(form, 1, Duration::from_micros(costs[form]));
+        }
+        trial.winner()
+    }
+
+    #[test]
+    fn the_choice_follows_the_data() {
+        let trial = Trial::new();
+        assert_eq!(choose(&trial, [40, 60]), Some(0));
+        for _ in 1..LASTS {
+            trial.count_run();
+            assert_eq!(trial.winner(), Some(0));
+        }
+        trial.count_run();
+        assert_eq!(trial.winner(), None);
+        assert_eq!(choose(&trial, [60, 40]), Some(1));
     }
 
     #[test]

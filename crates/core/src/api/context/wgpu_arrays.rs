@@ -73,7 +73,8 @@ impl Context {
     ///
     /// The array is meant for commands that the program records itself and enqueues with
     /// [`encode`](crate::CommandQueue::encode), but every other verb takes it too. Its memory is not part of the memory
-    /// pool. With a native recorder, work on this array costs more than work on other arrays.
+    /// pool. With a native recorder, work on this array costs more than work on other arrays: a program that mostly works
+    /// on such arrays should choose [`RecorderChoice::Wgpu`](crate::RecorderChoice::Wgpu).
     ///
     /// The buffer has the usages `STORAGE`, `COPY_SRC` and `COPY_DST`, and those in `usage`, such as `VERTEX`.
     ///
