@@ -26,7 +26,7 @@ pub(crate) const STEPS: u32 = 200;
 
 /// Constants of `wave.wgsl`.
 pub(crate) const CONSTANTS: [(&str, f64); 4] =
-    [("RATE", 0.25), ("KEPT", 0.985), ("RADIUS", 4.0), ("GAIN", 1.0)];
+    [("RATE", 0.25), ("KEPT", 0.995), ("RADIUS", 4.0), ("GAIN", 3.0)];
 
 /// Returns the acceleration at the source in one step of a frame.
 pub(crate) fn push(step: u32) -> f32 {
