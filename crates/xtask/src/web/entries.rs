@@ -95,6 +95,12 @@ impl Trial {
         self.reason.as_deref().or(in_console)
     }
 
+    /// Returns the first line of what the page wrote to its console, or of the reason.
+    pub(super) fn brief(&self) -> &str {
+        let said = self.errors.first().or(self.reason.as_ref());
+        said.and_then(|said| said.lines().next()).unwrap_or_default()
+    }
+
     /// Returns the line of results, as in `tests/common/results.rs`. The adapter is the browser, and the mode is the place
     /// in the page.
     pub(super) fn note(&self, browser: &str) -> String {

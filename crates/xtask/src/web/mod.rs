@@ -228,7 +228,7 @@ impl Pages<'_> {
         self.next = trial.at + 1;
         self.bar.set_position(self.next as u64);
         if trial.failed() {
-            self.bar.suspend(|| eprintln!("FAIL  {}", trial.name));
+            self.bar.suspend(|| eprintln!("FAIL  {}: {}", trial.name, trial.brief()));
         }
         self.trials.push(trial);
     }
