@@ -11,7 +11,8 @@ const LEAST_PARTS: usize = 5;
 /// Number of most recent costs that a form keeps.
 const KEPT: usize = 63;
 
-/// Number of runs after which the choice is made again: the faster form depends on the data.
+/// Number of runs for which a choice lasts, for each run of its trial. Then the choice is made again, because the faster
+/// form depends on the data.
 const LASTS: usize = 64;
 
 /// Value of `winner` while the trial is open.
@@ -31,9 +32,11 @@ struct Sample {
 ///
 /// While the trial is open, the form that ran for less time runs next. The form with the lower median time per
 /// workgroup wins. The median ignores the few parts during which the system ran other threads. The choice lasts for
-/// [`LASTS`] runs.
+/// [`LASTS`] times as many runs as the trial took, so that trials take a small part of the time even if runs are short.
 pub(crate) struct Trial {
     winner: AtomicUsize,
+    /// Number of runs that began while the trial was open.
+    tried: AtomicUsize,
     /// Number of runs since the choice.
     runs: AtomicUsize,
     samples: Mutex<[Sample; 2]>,
@@ -41,13 +44,25 @@ pub(crate) struct Trial {
 
 impl Trial {
     pub(crate) fn new() -> Self {
-        Self { winner: AtomicUsize::new(OPEN), runs: AtomicUsize::new(0), samples: Mutex::default() }
+        let samples = Mutex::default();
+        Self {
+            winner: AtomicUsize::new(OPEN),
+            tried: AtomicUsize::new(0),
+            runs: AtomicUsize::new(0),
+            samples,
+        }
     }
 
-    /// Counts a run. Opens the trial again if the choice is [`LASTS`] runs old.
+    /// Counts a run. Opens the trial again if the choice has lasted long enough.
     pub(crate) fn count_run(&self) {
-        if self.winner().is_some() && self.runs.fetch_add(1, Ordering::Relaxed) + 1 == LASTS {
+        if self.winner().is_none() {
+            self.tried.fetch_add(1, Ordering::Relaxed);
+            return;
+        }
+        let lasts = LASTS * self.tried.load(Ordering::Relaxed).max(1);
+        if self.runs.fetch_add(1, Ordering::Relaxed) + 1 == lasts {
             *self.samples.lock().unwrap_or_else(PoisonError::into_inner) = Default::default();
+            self.tried.store(0, Ordering::Relaxed);
             self.runs.store(0, Ordering::Relaxed);
             self.winner.store(OPEN, Ordering::Relaxed);
         }
@@ -127,26 +142,35 @@ mod tests {
         }
     }
 
-    /// Runs both forms until the choice.
-    fn choose(trial: &Trial, costs: [u64; 2]) -> Option<usize> {
+    /// Executes runs, each with this number of parts, until the choice. Returns the winner and the number of runs.
+    fn choose(trial: &Trial, costs: [u64; 2], parts: usize) -> (Option<usize>, usize) {
+        let mut runs = 0;
         while trial.winner().is_none() {
-            let form = trial.next();
-            trial.record(form, 1, Duration::from_micros(costs[form]));
+            trial.count_run();
+            runs += 1;
+            for _ in 0..parts {
+                let form = trial.next();
+                trial.record(form, 1, Duration::from_micros(costs[form]));
+            }
         }
-        trial.winner()
+        (trial.winner(), runs)
     }
 
     #[test]
-    fn the_choice_follows_the_data() {
-        let trial = Trial::new();
-        assert_eq!(choose(&trial, [40, 60]), Some(0));
-        for _ in 1..LASTS {
+    fn the_choice_follows_the_data_and_lasts_long_after_a_long_trial() {
+        for parts in [1, 1000] {
+            let trial = Trial::new();
+            let (winner, runs) = choose(&trial, [40, 60], parts);
+            assert_eq!(winner, Some(0));
+            assert_eq!(runs == 1, parts == 1000, "{runs} runs of {parts} parts");
+            for _ in 1..LASTS * runs {
+                trial.count_run();
+                assert_eq!(trial.winner(), Some(0));
+            }
             trial.count_run();
-            assert_eq!(trial.winner(), Some(0));
+            assert_eq!(trial.winner(), None);
+            assert_eq!(choose(&trial, [60, 40], parts).0, Some(1));
         }
-        trial.count_run();
-        assert_eq!(trial.winner(), None);
-        assert_eq!(choose(&trial, [60, 40]), Some(1));
     }
 
     #[test]
