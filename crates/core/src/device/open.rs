@@ -104,15 +104,19 @@ impl WgpuDevice {
             message: reasons(&error),
         };
         let (device, queue) = requested.await.map_err(refused)?;
-        let lost = LostFlag::default();
-        listen(&device, &lost);
+        // Without a handler, wgpu panics on errors outside error scopes, and in a browser all errors arrive outside of them.
+        device.on_uncaptured_error(Arc::new(|error| report!(Error, "wgpu: {}", reasons(&error))));
+        let lost = listen(&device);
         Ok(assemble((device, queue, Some(adapter.clone())), &info, Some(lost), options))
     }
 
     /// Adopts the caller's device and queue. Leaves its handlers alone.
     pub(crate) fn adopt(device: wgpu::Device, queue: wgpu::Queue, options: OpenOptions) -> Arc<Self> {
         let info = device.adapter_info();
-        assemble((device, queue, None), &info, None, options)
+        // In a browser, this handler replaces no other one, and a lost device still makes mapped buffers, so that a probe
+        // would not find the loss.
+        let lost = (info.backend == wgpu::Backend::BrowserWebGpu).then(|| listen(&device));
+        assemble((device, queue, None), &info, lost, options)
     }
 }
 
@@ -194,12 +198,12 @@ fn submit_path(options: &OpenOptions, native: bool) -> SubmitPath {
     }
 }
 
-/// Sets the handlers of a device that this crate opened. Without a handler, wgpu panics on errors outside error scopes,
-/// and in a browser all errors arrive outside of them.
-fn listen(device: &wgpu::Device, lost: &LostFlag) {
-    device.on_uncaptured_error(Arc::new(|error| report!(Error, "wgpu: {}", reasons(&error))));
-    let lost = lost.clone();
-    device.set_device_lost_callback(move |reason, message| lost.raise(&format!("{reason:?}: {message}")));
+/// Returns a flag that the loss of the device raises.
+fn listen(device: &wgpu::Device) -> LostFlag {
+    let lost = LostFlag::default();
+    let raised = lost.clone();
+    device.set_device_lost_callback(move |reason, message| raised.raise(&format!("{reason:?}: {message}")));
+    lost
 }
 
 /// Tries to map a few bytes of each kind of memory, and returns which memory the host can keep mapped. With the wgpu

@@ -93,8 +93,8 @@ pub(crate) struct DeviceParts {
     pub(crate) queue: wgpu::Queue,
     pub(crate) caps: Caps,
     pub(crate) lost: LostFlag,
-    /// `true` if a callback of this crate reports a loss. `false` on an adopted device, whose handlers belong to the
-    /// user.
+    /// `true` if a callback of this crate reports a loss. `false` on an adopted device, except in a browser, because its
+    /// handlers belong to the user.
     pub(crate) reports_loss: bool,
     pub(crate) gate: Arc<GlGate>,
     /// Memory that the host can keep mapped.
@@ -529,9 +529,9 @@ impl WgpuDevice {
     /// Returns `true` if the device makes a small mapped buffer or reports that it has no memory for one. A lost device
     /// does neither.
     ///
-    /// wgpu counts a submission to a lost device as complete, and an adopted device has no loss callback of this crate,
-    /// so this probe is the only way to notice a loss. The caller must open an error scope, so that other errors are
-    /// not taken for a loss.
+    /// wgpu counts a submission to a lost device as complete, and outside of a browser an adopted device has no loss
+    /// callback of this crate, so this probe is the only way to notice a loss. The caller must open an error scope, so
+    /// that other errors are not taken for a loss.
     pub(crate) fn responds(&self) -> bool {
         let usage = wgpu::BufferUsages::MAP_WRITE | wgpu::BufferUsages::COPY_SRC;
         let label = Some("is it there");

@@ -125,11 +125,11 @@ pub trait Fence: Send + Sync {
         let _ = value;
     }
 
-    /// Registers `moved`, which the implementer calls after a value has passed. Only the browser needs the call,
-    /// because no thread can wait there, so the default implementation drops `moved`.
+    /// Registers `moved`, which the implementer calls after a value has passed, and after the loss of the device. Only
+    /// the browser needs the call, because no thread can wait there, so the default implementation drops `moved`.
     ///
     /// The caller registers one function for each fence. The implementer holds no lock of the fence while it calls
-    /// `moved`, and may also call it when no value has passed.
+    /// `moved`, and may also call it when neither has happened.
     fn on_move(&self, moved: Box<dyn Fn() + Send + Sync>) {
         drop(moved);
     }

@@ -18,8 +18,8 @@ pub struct PortableFence {
     callbacks: Arc<ArmedCallbacks>,
 }
 
-/// A function that is called when a callback has arrived.
-type Moved = Box<dyn Fn() + Send + Sync>;
+/// A function that is called when a callback has arrived, and when the device is lost.
+pub(super) type Moved = Arc<dyn Fn() + Send + Sync>;
 
 /// The callbacks of a fence.
 struct ArmedCallbacks {
@@ -135,7 +135,9 @@ impl Fence for PortableFence {
         poll_until(value, limit, poll, pause)
     }
 
-    fn on_move(&self, moved: Moved) {
+    fn on_move(&self, moved: Box<dyn Fn() + Send + Sync>) {
+        let moved = Moved::from(moved);
+        self.callbacks.lost.on_raise(moved.clone());
         // A second function is ignored: the first one stays registered.
         let _ = self.callbacks.moved.set(moved);
     }
