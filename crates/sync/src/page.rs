@@ -14,15 +14,15 @@ static PAUSE: OnceLock<fn()> = OnceLock::new();
 thread_local! {
     /// `true` while a wait without a time limit polls.
     static IS_ENDLESS: Cell<bool> = const { Cell::new(false) };
-    /// `true` during a [turn](in_turn).
+    /// `true` during a [turn](in_turn), and while a call is paused.
     static IS_IN_TURN: Cell<bool> = const { Cell::new(false) };
 }
 
 /// Lets blocking calls wait in a page: they call `pause` until their result exists. Later calls of this function change
 /// nothing.
 ///
-/// `pause` returns after the event loop of the page has run, which JavaScript Promise Integration makes possible. Only one
-/// call of the program may be paused at a time, on a stack that JavaScript can suspend.
+/// `pause` returns after the event loop of the page has run, which JavaScript Promise Integration makes possible. A call
+/// that may be paused must be on a stack that JavaScript can suspend. While one call is paused, no other call may block.
 ///
 /// # Example
 /// ```no_run
@@ -42,7 +42,8 @@ pub fn in_turn<R>(turn: impl FnOnce() -> R) -> R {
     result
 }
 
-/// Returns `true` if calls may block here: the program has called [`block_by`], and this is not a [turn](in_turn).
+/// Returns `true` if calls may block here: the program has called [`block_by`], this is not a [turn](in_turn), and no
+/// call is paused.
 pub fn may_block() -> bool {
     PAUSE.get().is_some() && !IS_IN_TURN.get()
 }
@@ -58,8 +59,9 @@ pub fn is_endless() -> bool {
 /// [`Error::WouldBlock`] unless calls [may block](may_block) here.
 pub fn pause() -> Result<(), Error> {
     let pause = PAUSE.get().filter(|_| may_block()).ok_or(Error::WouldBlock)?;
-    let outer = IS_ENDLESS.replace(false); // the event loop runs code that is not part of the outer wait
-    pause();
+    // The event loop runs code that is not part of the outer wait, on stacks that JavaScript cannot suspend.
+    let outer = IS_ENDLESS.replace(false);
+    in_turn(pause);
     IS_ENDLESS.set(outer);
     Ok(())
 }

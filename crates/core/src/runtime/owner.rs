@@ -171,16 +171,19 @@ impl Drop for SharedContext {
 /// the drop of the last handle.
 #[cfg(target_arch = "wasm32")]
 async fn keep(engine: Arc<Engine>, alive: Arc<()>, ends: Vec<fencepost_sync::Point>) {
+    // A poll and the drop of the engine may run user code, which cannot block in this task of the page.
+    use fencepost_sync::page::in_turn;
     for end in ends {
         let mut registration = WakerRegistration::default();
         let reached = std::future::poll_fn(|cx| {
-            let reached = WaitMode::Poll(cx.waker()).for_point(&engine, end, &mut registration);
+            let mode = WaitMode::Poll(cx.waker());
+            let reached = in_turn(|| mode.for_point(&engine, end, &mut registration));
             reached.map_or(std::task::Poll::Pending, std::task::Poll::Ready)
         });
         if let Err(error) = reached.await {
             fencepost_kernels::report!(Debug, "a wait failed while a context closed: {error}");
         }
     }
-    drop(engine); // this also drops the device
+    in_turn(|| drop(engine)); // this also drops the device
     drop(alive);
 }
