@@ -115,8 +115,8 @@ fn run_suite(programs: &[Program], vars: &Vars, options: &Options, results: &Pat
     suite::run(&suite::cut(programs, &plan)?)
 }
 
-/// Runs the steps that need no device test: they read the sources or compile. `warnings` are those of
-/// clippy, which compiles the tests, if the build passed. Adds its tests to `ran`.
+/// Runs the steps that need no device test: they read the sources or compile. `warnings` are those of clippy in the build
+/// of the tests; `None` if the build failed. Adds its tests to `ran`.
 fn checks(
     workspace: &Workspace,
     options: &Options,

@@ -4,8 +4,8 @@
 //! something schedules the next one; any other turn schedules none, so that a page whose device is busy has no turns. One of
 //! [`TURNS_IN_A_ROW`] turns is a task of its own, before which the page handles its timers and frames.
 //!
-//! While the device is busy, unflushed commands gather for at least a tick. The completion of the busy work schedules the turn
-//! that plans them.
+//! While the device is busy, unflushed commands are planned at most once a tick, so that they gather. The completion of the
+//! busy work schedules the turn that plans the rest.
 
 use crate::scheduler::engine::{Engine, LOOPS_END};
 use crate::scheduler::plan::open_batch::DueCommands;
