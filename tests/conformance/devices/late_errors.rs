@@ -7,6 +7,7 @@ use crate::common::subject::device_switches;
 use crate::common::{Case, Subject, assert_error, case, dump, queues, raw, wgpu_only};
 use fencepost::RecorderChoice;
 use fencepost::prelude::*;
+use fencepost::profile::Unmeasured;
 use fencepost::testing::{self, DeviceSwitches};
 
 pub fn cases() -> Vec<Case> {
@@ -14,6 +15,7 @@ pub fn cases() -> Vec<Case> {
         case("d07_a_late_error_fails_only_the_queue_of_its_command", alone),
         case("d07_a_result_without_its_work_is_never_ok", results),
         case("d07_queues_that_take_turns_in_a_batch_keep_their_order", turns),
+        case("d07_a_command_that_a_late_error_stops_has_no_time", no_time),
     ])
 }
 
@@ -23,7 +25,10 @@ const TURNS: usize = 9;
 
 /// Opens a context whose errors are late. Like a context in a browser, it has neither threads nor immediates.
 fn late(subject: &Subject) -> Context {
-    let (device, queue) = raw::open(subject);
+    late_on(subject, raw::open(subject))
+}
+
+fn late_on(subject: &Subject, (device, queue): (wgpu::Device, wgpu::Queue)) -> Context {
     let options = AdoptOptions::default().recorder(RecorderChoice::Wgpu).threads(false);
     let switches = DeviceSwitches { late_errors: true, immediates: false, ..device_switches() };
     let ctx = testing::adopt(device, queue, options, switches).unwrap();
@@ -117,4 +122,25 @@ fn turns(subject: &Subject) {
         all[(TURNS - 1) % 3].finish().wait().unwrap();
     }
     assert_eq!(all[0].read(&y).wait().unwrap(), [expected; TURNS + 1]);
+}
+
+/// Staging memory that is used again still has the times of an earlier batch.
+fn no_time(subject: &Subject) {
+    let ctx = late_on(subject, raw::open_timed(subject));
+    let queue = ctx.queue("failed");
+    let mut gone = destroyed(&ctx);
+    let mut x = queue.zeros::<u32, 1>([N]).unwrap();
+    ctx.synchronize().wait().unwrap();
+    let profiler = ctx.profile();
+    for turn in 0..3 {
+        queue.fill(&mut x, turn).unwrap();
+        queue.finish().wait().unwrap();
+    }
+    queue.fill(&mut gone, 5).unwrap();
+    assert_error!(queue.finish().wait(), ErrorDetail::Device { .. });
+    let profile = profiler.finish().wait().unwrap();
+    let times: Vec<_> = profile.rows.iter().map(|row| row.time).collect();
+    let [.., Err(reason)] = times[..] else { panic!("{times:?}") };
+    assert!(matches!(reason, Unmeasured::NeverRan | Unmeasured::NoClock), "{times:?}");
+    assert_eq!(times.len(), 4);
 }

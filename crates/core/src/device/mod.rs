@@ -264,7 +264,8 @@ pub(crate) struct LaneValue {
 pub(crate) struct ExecutionFailure {
     /// Queue of the command, which fails.
     pub(crate) slot: Slot,
-    /// Stamp of the command. From it on, the device executes no work of the queue.
+    /// Stamp of the command. The queue fails from it on. The CPU executes no later work of the queue; a device whose errors
+    /// are late may have executed some.
     pub(crate) first: Stamp,
     pub(crate) error: Error,
 }

@@ -21,7 +21,7 @@ use fencepost_sync::backend::{LostFlag, poll};
 #[cfg(native)]
 use fencepost_sync::prim::MutexGuard;
 use fencepost_sync::prim::{Mutex, lock, try_lock};
-use fencepost_sync::{Lost, Stamp};
+use fencepost_sync::{Lost, Slot, Stamp};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
@@ -62,8 +62,30 @@ pub(crate) struct WgpuDevice {
     pub(crate) native_bodies: AtomicU64,
     /// Time of the last probe for device loss.
     probed: Mutex<Option<Instant>>,
-    /// Failures of commands that were reported after their submission.
-    pub(crate) late_failures: Arc<Mutex<Vec<ExecutionFailure>>>,
+    pub(crate) late_failures: Arc<LateFailures>,
+}
+
+/// Failures of commands that were reported after their submission.
+#[derive(Default)]
+pub(crate) struct LateFailures {
+    /// Failures that the scheduler has not taken.
+    failures: Mutex<Vec<ExecutionFailure>>,
+    /// `true` if there was a failure since the recorder last asked.
+    is_new: AtomicBool,
+}
+
+impl LateFailures {
+    /// Adds the failure of each of these first commands.
+    pub(crate) fn add(&self, firsts: Vec<(Slot, Stamp)>, error: &Error) {
+        let failed = |(slot, first)| ExecutionFailure { slot, first, error: error.clone() };
+        lock(&self.failures).extend(firsts.into_iter().map(failed));
+        self.is_new.store(true, Ordering::Relaxed);
+    }
+
+    /// Returns `true` if there was a failure since the last call.
+    pub(crate) fn take_new(&self) -> bool {
+        self.is_new.swap(false, Ordering::Relaxed)
+    }
 }
 
 /// Path by which batches reach the device.
@@ -508,7 +530,7 @@ impl Device for WgpuDevice {
         if !self.parts.late_errors {
             return Vec::new();
         }
-        std::mem::take(&mut *lock(&self.late_failures))
+        std::mem::take(&mut *lock(&self.late_failures.failures))
     }
 
     fn is_gone(&self) -> bool {

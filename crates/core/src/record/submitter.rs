@@ -7,19 +7,21 @@
 //! consecutive steps of one queue. wgpu executes nothing of a part with an error, and everything of the others. So the
 //! error fails the queue of the part, as a refused command fails its queue on other devices.
 
-use crate::device::wgpu_device::WgpuDevice;
+use crate::device::SubmitFailure;
+use crate::device::wgpu_device::{LateFailures, WgpuDevice};
 use crate::device::wgpu_pipeline::BindGroups;
-use crate::device::{ExecutionFailure, SubmitFailure};
 use crate::driver::error_scopes::{LateErrors, Operation, Scoped, scoped};
 use crate::error::{Error, ErrorDetail, text_of};
 use crate::memory::block::Block;
 use crate::record::lanes::LaneFence;
 use crate::record::submitter;
 use crate::record::transfers::DownloadBuffer;
+use crate::work::graph::run::GraphStep;
 use crate::work::kernel_launch::Launch;
 use crate::work::step::{Step, Work, firsts};
+use crate::work::time_slot::TimeSlot;
 use fencepost_sync::backend::Arrival;
-use fencepost_sync::prim::{Mutex, MutexGuard, lock};
+use fencepost_sync::prim::MutexGuard;
 use fencepost_sync::{Slot, Stamp, TimelineValue};
 use rustc_hash::FxHashSet;
 use smallvec::SmallVec;
@@ -84,21 +86,24 @@ impl Submitter {
             match submit_inside(device, || record(part)) {
                 Ok((resources, errors)) => {
                     kept.push(resources);
-                    late.extend(has_late_errors.then(|| (firsts(part, None), errors)));
+                    late.extend(has_late_errors.then(|| (RefusablePart::of(part), errors)));
                 }
-                // Nothing is submitted, so the scheduler can submit the rest of the batch again.
-                Err(failure) if kept.is_empty() => return Err(failure),
+                // Nothing is submitted, so the scheduler can submit the rest of the batch again. A part has one queue.
+                Err(failure) if kept.is_empty() => {
+                    let step = failure.step.or(has_late_errors.then_some(0));
+                    return Err(SubmitFailure { step, ..failure });
+                }
                 Err(failure) if failure.lost => {
                     std::mem::forget(kept); // the device may still use it, and no fence reports the end
                     return Err(failure);
                 }
-                Err(failure) => note_failures(&device.late_failures, firsts(part, None), &failure.error),
+                Err(failure) => RefusablePart::of(part).fail(&device.late_failures, &failure.error),
             }
         }
         let reads: Vec<&DownloadBuffer> = kept.iter().flat_map(&reads).collect();
         let arrivals = self.fence.arm(device.queue(), signal, &reads, late.len());
-        for ((firsts, errors), arrival) in late.into_iter().zip(arrivals) {
-            fail_late(device, firsts, errors, arrival);
+        for ((part, errors), arrival) in late.into_iter().zip(arrivals) {
+            fail_late(device, part, errors, arrival);
         }
         Ok(kept)
     }
@@ -112,34 +117,59 @@ fn parts(steps: &[Step], apart: bool) -> impl Iterator<Item = &[Step]> {
     whole.into_iter().chain(of_queues.chunk_by(|one, next| one.slot == next.slot))
 }
 
-/// Fails the queues with these first commands if a browser reports an error for their part of a batch. The batch is
-/// complete only after `arrival` is dropped.
+/// What fails with a part of a batch.
+struct RefusablePart {
+    /// The queues of the part, each with its first command there.
+    firsts: Vec<(Slot, Stamp)>,
+    /// Times of the commands, and replays with times.
+    times: Vec<Arc<TimeSlot>>,
+    replays: Vec<GraphStep>,
+}
+
+impl RefusablePart {
+    fn of(steps: &[Step]) -> Self {
+        let mut part = Self { firsts: firsts(steps, None), times: Vec::new(), replays: Vec::new() };
+        for step in steps {
+            match &step.work {
+                Work::Start(time) => part.times.push(time.clone()),
+                Work::Graph(graph) if graph.run.times.get().is_some() => part.replays.push((**graph).clone()),
+                _ => {}
+            }
+        }
+        part
+    }
+
+    /// Fails the queues from their first commands on. The commands have no times, because none of them ran. The scheduler
+    /// takes the failures before the batch is complete.
+    fn fail(self, failures: &LateFailures, error: &Error) {
+        self.times.iter().for_each(|time| time.forget());
+        self.replays.iter().for_each(GraphStep::forget_times);
+        failures.add(self.firsts, error);
+    }
+}
+
+/// Fails a part of a batch if a browser reports an error for it. The batch is complete only after `arrival` is dropped.
 #[cfg(target_arch = "wasm32")]
-fn fail_late(device: &WgpuDevice, firsts: Vec<(Slot, Stamp)>, late: LateErrors, arrival: Arrival) {
+fn fail_late(device: &WgpuDevice, part: RefusablePart, late: LateErrors, arrival: Arrival) {
     let failures = device.late_failures.clone();
     let raw = device.raw().clone();
     wasm_bindgen_futures::spawn_local(async move {
-        if let Some(error) = late.of_part(raw, of_submission).await {
-            note_failures(&failures, firsts, &error);
+        match late.of_part(raw, of_submission).await {
+            Some(error) => part.fail(&failures, &error),
+            None => drop(part),
         }
         drop(arrival);
     });
 }
 
-/// Fails the queues with these first commands if a test has made an error of their part of a batch late. The batch is
-/// complete only after `arrival` is dropped.
+/// Fails a part of a batch if a test has made an error of it late. The batch is complete only after `arrival` is dropped.
 #[cfg(not(target_arch = "wasm32"))]
-fn fail_late(device: &WgpuDevice, firsts: Vec<(Slot, Stamp)>, late: LateErrors, arrival: Arrival) {
-    if let Some(error) = late.of_part(of_submission) {
-        note_failures(&device.late_failures, firsts, &error);
+fn fail_late(device: &WgpuDevice, part: RefusablePart, late: LateErrors, arrival: Arrival) {
+    match late.of_part(of_submission) {
+        Some(error) => part.fail(&device.late_failures, &error),
+        None => drop(part),
     }
     drop(arrival);
-}
-
-/// Adds the failure of each of these first commands. The scheduler takes the failures before a batch is complete.
-fn note_failures(failures: &Mutex<Vec<ExecutionFailure>>, firsts: Vec<(Slot, Stamp)>, error: &Error) {
-    let failed = |(slot, first)| ExecutionFailure { slot, first, error: error.clone() };
-    lock(failures).extend(firsts.into_iter().map(failed));
 }
 
 /// Takes the device's lock for submissions.

@@ -387,10 +387,12 @@ impl Drop for MappedDownload {
     fn drop(&mut self) {
         let Some(count) = self.count.take() else { return };
         let buffer = self.buffer.clone();
-        if self.pool.lost.is_raised() {
+        let mapped = self.mapped.load(Ordering::Acquire);
+        // In a browser, a buffer that could not be mapped may be invalid, and each later batch that uses it would fail.
+        let is_doubtful = cfg!(target_arch = "wasm32") && !mapped;
+        if self.pool.lost.is_raised() || is_doubtful {
             self.pool.spares.discard(buffer);
         } else {
-            let mapped = self.mapped.load(Ordering::Acquire);
             self.pool.spares.keep(count, SpareBuffer { buffer, mapped });
         }
     }

@@ -59,6 +59,15 @@ impl WgpuRecorder {
         }
     }
 
+    /// Drops the objects that batches share, so that they are made anew. In a browser, one of them may be invalid, and a
+    /// batch that uses it fails.
+    fn drop_shared_objects(&mut self, device: &WgpuDevice) {
+        self.uniforms = Uniforms::new(device.raw());
+        self.times = WgpuTimePages::default();
+        self.transfers.drop_intermediate();
+        device.with_groups(BindGroups::clear);
+    }
+
     /// Records a batch, or a part of it. Returns the command buffers: the copies of parameters first, if there are any,
     /// then the steps.
     fn record(
@@ -66,10 +75,13 @@ impl WgpuRecorder {
         steps: &[Step],
         signal: TimelineValue,
     ) -> Result<(CommandBuffers, WgpuBatchResources), SubmitFailure> {
+        let device = self.submitter.device().clone();
+        if device.late_failures.take_new() {
+            self.drop_shared_objects(&device);
+        }
         self.order.sort(steps);
         self.uniforms.reset();
         self.times.reset();
-        let device = self.submitter.device().clone();
         let recorded = device.with_groups(|groups| self.record_steps(&device, groups, steps, signal));
         let kept = self.transfers.finish();
         let (commands, pages) = recorded?;

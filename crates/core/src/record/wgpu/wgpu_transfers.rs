@@ -187,6 +187,11 @@ impl WgpuTransfers {
         (!empty).then_some(kept)
     }
 
+    /// Drops the intermediate buffer, so that its next use makes another one.
+    pub(crate) fn drop_intermediate(&mut self) {
+        self.intermediate = None;
+    }
+
     fn intermediate(&mut self, device: &WgpuDevice) -> Result<wgpu::Buffer> {
         if let Some(made) = &self.intermediate {
             return Ok(made.clone());
