@@ -6,6 +6,8 @@ use crate::device::native_backend::NativeBackend;
 use crate::device::wgpu_pipeline::{BindGroups, WgpuPipeline};
 use crate::device::{CostModel, Device, ExecutionFailure, SubmitFailure};
 use crate::driver::caps::Caps;
+#[cfg(target_arch = "wasm32")]
+use crate::driver::error_scopes::forget_notes_of;
 use crate::driver::error_scopes::{Operation, scoped, scoped_memory};
 use crate::driver::gl_gate::{GlGate, HostReach};
 use crate::error::{Error, ErrorDetail, Result};
@@ -63,6 +65,14 @@ pub(crate) struct WgpuDevice {
     /// Time of the last probe for device loss.
     probed: Mutex<Option<Instant>>,
     pub(crate) late_failures: Arc<LateFailures>,
+}
+
+#[cfg(target_arch = "wasm32")]
+impl Drop for WgpuDevice {
+    /// Removes the notes of errors, which keep wgpu's device alive.
+    fn drop(&mut self) {
+        forget_notes_of(self.raw());
+    }
 }
 
 /// Failures of commands that were reported after their submission.

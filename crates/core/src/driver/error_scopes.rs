@@ -5,7 +5,7 @@
 
 use crate::error::{Error, ErrorDetail, Result};
 #[cfg(target_arch = "wasm32")]
-pub(crate) use late::{LateErrors, earlier_answers, forget_note};
+pub(crate) use late::{LateErrors, earlier_answers, forget_note, forget_notes_of};
 #[cfg(not(target_arch = "wasm32"))]
 use std::task::{Context, Poll, Waker};
 
@@ -202,6 +202,11 @@ mod late {
     pub(crate) async fn earlier_answers(device: wgpu::Device) {
         // The browser answers in order.
         super::scoped(&device, || ()).late.first().await;
+    }
+
+    /// Removes the notes of a device that its context no longer needs.
+    pub(crate) fn forget_notes_of(device: &wgpu::Device) {
+        NOTES.with_borrow_mut(|notes| notes.retain(|(of, _)| of != device));
     }
 
     /// Removes the note of an error that the program has received.
