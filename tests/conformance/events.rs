@@ -3,16 +3,17 @@
 mod between_contexts;
 mod destructors;
 mod early_results;
-#[cfg(not(target_arch = "wasm32"))]
 mod executors;
-#[cfg(target_arch = "wasm32")]
-no_page!(executors, "events/executors.rs", NOT_SEND);
 mod markers;
 mod one_device;
 mod pipelines;
 mod recording;
 mod user;
 mod waiting;
+#[cfg(not(target_arch = "wasm32"))]
+mod waker_waits;
+#[cfg(target_arch = "wasm32")]
+no_page!(waker_waits, "events/waker_waits.rs", NOT_SEND);
 
 use crate::common::{Case, host_side};
 
@@ -22,6 +23,7 @@ pub fn cases() -> Vec<Case> {
         waiting::cases(),
         early_results::cases(),
         host_side(executors::cases()),
+        host_side(waker_waits::cases()),
         host_side(destructors::cases()),
         host_side(recording::cases()),
         host_side(user::cases()),
