@@ -2,14 +2,15 @@
 
 mod access;
 mod checked;
-#[cfg(not(target_arch = "wasm32"))]
 mod completions;
-#[cfg(target_arch = "wasm32")]
-no_page!(completions, "policy/completions.rs", NOT_SEND);
 mod dropped_queues;
 mod hazards;
 mod host_access;
 mod ordered;
+#[cfg(not(target_arch = "wasm32"))]
+mod refused_waits;
+#[cfg(target_arch = "wasm32")]
+no_page!(refused_waits, "policy/refused_waits.rs", NOT_SEND);
 mod report;
 
 use crate::common::{Case, host_side};
@@ -23,6 +24,7 @@ pub fn cases() -> Vec<Case> {
         host_access::cases(),
         host_side(report::cases()),
         completions::cases(),
+        refused_waits::cases(),
         host_side(dropped_queues::cases()),
     ];
     parts.into_iter().flatten().collect()
