@@ -7,8 +7,10 @@ use crate::common::subject::device_switches;
 use crate::common::{Case, Subject, assert_error, case, dump, queues, raw, wgpu_only};
 use fencepost::RecorderChoice;
 use fencepost::prelude::*;
+use fencepost::print::{PrintTo, Printed};
 use fencepost::profile::Unmeasured;
 use fencepost::testing::{self, DeviceSwitches};
+use std::sync::{Arc, Mutex};
 
 pub fn cases() -> Vec<Case> {
     wgpu_only(vec![
@@ -16,6 +18,7 @@ pub fn cases() -> Vec<Case> {
         case("d07_a_result_without_its_work_is_never_ok", results),
         case("d07_queues_that_take_turns_in_a_batch_keep_their_order", turns),
         case("d07_a_command_that_a_late_error_stops_has_no_time", no_time),
+        case("d07_a_launch_that_a_late_error_stops_prints_nothing", no_lines),
     ])
 }
 
@@ -143,4 +146,28 @@ fn no_time(subject: &Subject) {
     let [.., Err(reason)] = times[..] else { panic!("{times:?}") };
     assert!(matches!(reason, Unmeasured::NeverRan | Unmeasured::NoClock), "{times:?}");
     assert_eq!(times.len(), 4);
+}
+
+const PRINTS: &str = "@group(0) @binding(0) var<storage, read> x: array<u32>;
+    @compute @workgroup_size(1) fn prints() { print(\"x[0] = {}\", x[0]); }";
+
+/// Staging memory that is used again still has the lines of an earlier launch.
+fn no_lines(subject: &Subject) {
+    let ctx = late(subject);
+    let lines = Arc::<Mutex<Vec<String>>>::default();
+    let kept = lines.clone();
+    let keep = move |printed: &Printed<'_>| kept.lock().unwrap().push(printed.to_string());
+    ctx.set_print(PrintOptions::default().to(PrintTo::Function(Arc::new(keep))));
+    let kernel = ctx.kernel_from(PRINTS, "prints").unwrap();
+    let queue = ctx.queue("failed");
+    let gone = destroyed(&ctx);
+    let x = ctx.full([N], 7_u32).unwrap();
+    for launches in 1..4 {
+        queue.launch_dyn(&kernel, Grid::groups([1]), args![x = &x]).unwrap();
+        queue.finish().wait().unwrap();
+        assert_eq!(lines.lock().unwrap().len(), launches);
+    }
+    queue.launch_dyn(&kernel, Grid::groups([1]), args![x = &gone]).unwrap();
+    assert_error!(queue.finish().wait(), ErrorDetail::Device { .. });
+    assert_eq!(lines.lock().unwrap().len(), 3);
 }

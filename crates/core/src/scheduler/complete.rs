@@ -265,10 +265,12 @@ impl Engine {
             return state;
         }
         for ExecutionFailure { slot, first, error } in failures {
+            let failed = state.queues.with_followers(vec![(slot, first)]);
+            failed.iter().for_each(|&(slot, first)| state.unstage_submitted(slot, first));
             if state.queue(slot).failures.error_of(first).is_some() {
                 continue; // an earlier failure has reached the command, and the program may have taken its error
             }
-            for (slot, first) in state.queues.with_followers(vec![(slot, first)]) {
+            for (slot, first) in failed {
                 state.fail_queue(slot, first, error.clone());
             }
         }
@@ -333,6 +335,15 @@ impl State {
         }
     }
 
+    /// Resets the reads of `slot` from `first` on in submitted batches, because they have no bytes, or those of an earlier
+    /// batch. Otherwise the messages of an earlier launch would be delivered again.
+    fn unstage_submitted(&self, slot: Slot, first: Stamp) {
+        let batches = self.lanes.iter().flat_map(|lane| &lane.submitted);
+        let steps = batches.flat_map(|batch| batch.steps.iter());
+        let failed = steps.filter(|step| step.slot == slot && step.stamp >= first && step.is_own());
+        failed.for_each(unstage);
+    }
+
     /// Removes a batch that was not submitted. Batches that depend on it inherit its dependencies, and also depend on
     /// the last submitted batch of its lane, which would have run before it.
     fn remove_unsubmitted(&mut self, lane: usize, seq: Seq, deps: &[Seq]) {
@@ -370,7 +381,7 @@ fn undo(steps: &mut [Step], slot: Slot, first: Stamp) -> Vec<Command> {
     steps.iter_mut().filter(hit).map(take).collect()
 }
 
-/// Resets the reads of a step, to which the refused submission had assigned staging memory.
+/// Resets the reads of a step, to which a refused submission had assigned staging memory.
 fn unstage(step: &Step) {
     match &step.work {
         Work::Read { slot, .. } => slot.unstage(),
