@@ -141,7 +141,7 @@ impl Context {
     /// once, so an executor or a user interface keeps running during the compilation.
     ///
     /// A context without threads compiles at the first wait or poll. If the kernel is already compiled, the result is
-    /// ready at once. On WebGPU the result is ready when the browser's compiler has accepted or refused the kernel.
+    /// ready at once; on WebGPU it is ready when the browser's compiler has accepted or refused the kernel.
     ///
     /// # Errors
     /// The [`Pending`] returns the errors of [`kernel`](Self::kernel).
