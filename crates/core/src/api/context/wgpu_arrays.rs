@@ -25,8 +25,9 @@ impl Context {
     /// slice of an array that starts at its first byte.
     ///
     /// Work that the context flushes executes after everything that the program submitted with wgpu, or wrote with
-    /// `write_buffer`, before the flush. To run its own wgpu work after work of the context, a program waits for that
-    /// work first.
+    /// `write_buffer`, before the flush. To run its own wgpu work after work of the context, a program first waits until
+    /// that work is [submitted](crate::Event::submitted), as in `queue.marker().submitted().wait()?` (rule Q17). It need
+    /// not wait for the end of the work.
     ///
     /// The array retains the buffer, so the program may drop its own handle. If the program maps or destroys the
     /// buffer, later work on the array fails.
