@@ -16,6 +16,7 @@ pub fn cases() -> Vec<Case> {
         case("q13_caller_and_context_take_turns_on_a_buffer", ping_pong),
         case("q13_two_arrays_on_one_buffer_are_ordered", ordered),
         case("q13_two_arrays_on_one_buffer_can_be_a_hazard", hazard),
+        case("q13_a_launch_reads_one_part_of_the_callers_buffer_and_writes_another", parts),
         case("q13_an_array_on_a_buffer_may_be_dropped_before_its_work_is_done", dropped),
         case("q13_the_callers_memory_is_never_given_to_another_array", never_pooled),
         case("q13_the_context_leaves_the_bytes_after_an_array", after),
@@ -181,6 +182,22 @@ fn hazard(subject: &Subject) {
     two.wait_for(&filled).unwrap();
     two.fill(&mut on(&ctx, &buffer), 2).unwrap();
     assert_eq!(two.read(&on(&ctx, &buffer)).wait().unwrap(), [2; N]);
+}
+
+/// Binds one buffer to a read-only and a writable binding, which wgpu alone refuses even for separate ranges.
+fn parts(subject: &Subject) {
+    for (ctx, queue, program) in beside(subject) {
+        let half = ctx.binding_alignment().max(256) as usize / 4;
+        let buffer = program.buffer(2 * half);
+        program.submit(&[vec![1_u32; half], vec![5; half]].concat(), &buffer);
+        let whole = ctx.array_on::<u32, 1>(&buffer, [2 * half]).unwrap();
+        let x = whole.slice(0..half).unwrap();
+        let mut y = whole.slice(half..2 * half).unwrap();
+        mix(&queue, 3, 2, &x, &mut y);
+        queue.finish().wait().unwrap();
+        let expected = [vec![1; half], vec![Mix::of(3, 2, 1, 5); half]].concat();
+        assert_eq!(program.read(&buffer, 2 * half), expected);
+    }
 }
 
 fn dropped(subject: &Subject) {
