@@ -55,9 +55,9 @@ mod sealed {
 /// Pinned host memory: the device copies from it or to it while the program goes on.
 ///
 /// The host accesses the elements through guards. Each access waits for the last use of the array by the device; the
-/// `try_` methods return [`ErrorDetail::Busy`] instead. On devices without pinned memory (GL, adopted devices, browsers),
-/// the array is ordinary memory. The call that enqueues an upload then copies it; for an upload in a graph, this call is
-/// [`replay`](crate::CommandQueue::replay).
+/// `try_` methods return [`ErrorDetail::Busy`] instead. On devices without memory that stays mapped (GL, WebGPU, and by
+/// default adopted devices, Metal and DX12), the array is ordinary memory. The call that enqueues an upload then copies
+/// it; for an upload in a graph, this call is [`replay`](crate::CommandQueue::replay).
 ///
 /// # Example
 /// ```
