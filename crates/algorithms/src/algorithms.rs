@@ -1329,6 +1329,9 @@ pub trait Algorithms: sealed::Queue {
     /// verbs with arrays of the types and lengths of later calls. It may also launch kernels of the program. The call
     /// blocks until the kernels are compiled, so use a separate thread if the program is to continue.
     ///
+    /// Lengths between two limits of a verb share their kernels. A sort has one set up to 4,096 elements, another up to
+    /// 262,144 elements, and on a graphics card a third above; a scan has one up to 16,384 elements, and another above.
+    ///
     /// # Example
     /// ```
     /// use fencepost::prelude::*;

@@ -11,6 +11,9 @@ pub fn cases() -> Vec<Case> {
     vec![
         case("a01_a_warm_up_makes_its_calls_and_executes_nothing", calls),
         case("a01_threads_may_warm_up_a_queue_that_executes_commands", threads).not_in_a_page(ONE_THREAD),
+        case("a01_lengths_between_two_limits_of_a_verb_share_their_kernels", same_limits)
+            .not_in_a_page(COMPILES_AT_CALL)
+            .on_devices(NOTHING_COMPILES),
         case("q01_the_first_call_of_a_verb_returns_before_its_kernel_is_compiled", first_call)
             .not_in_a_page(COMPILES_AT_CALL)
             .on_devices(NOTHING_COMPILES),
@@ -193,6 +196,31 @@ fn captured(s: &Subject) {
         let (graph, ()) = queue.capture(|c| c.map(&x, "9u * x", &mut out)).unwrap();
         queue.replay(&graph).unwrap();
         assert_eq!(queue.read(&out).wait().unwrap(), [27; 5000]);
+    });
+}
+
+/// Warms up scans and sorts with one length between each two limits, and calls them with others.
+fn same_limits(s: &Subject) {
+    let (ctx, queue) = s.with_queue("verbs");
+    let numbers_down = |q: &CommandQueue, n: usize| -> Result<DeviceArray<u32>> {
+        let ones = q.full([n], 1_u32)?;
+        let mut numbers = q.zeros::<u32, 1>([n])?;
+        q.scan(&ones, &mut numbers, Scan::inclusive(Operation::Sum))?;
+        let mut sorted = q.zeros::<u32, 1>([n])?;
+        q.sort(&numbers, &mut sorted, Sort::descending())?;
+        Ok(sorted)
+    };
+    for n in [2, 5000, 20_000] {
+        queue.warm_up(|q| numbers_down(q, n).map(drop)).unwrap();
+    }
+    without_compilers(&ctx, || {
+        for n in [4096, 4097, 16_384, 16_385, 60_000] {
+            let sorted = numbers_down(&queue, n).unwrap();
+            // A wait for the elements does not compile, so it would not end without the kernels.
+            let elements = queue.read(&sorted).wait_timeout(Duration::from_secs(20)).unwrap();
+            let expected: Vec<u32> = (1..=n as u32).rev().collect();
+            assert_eq!(elements.expect("the kernels are compiled"), expected);
+        }
     });
 }
 
