@@ -17,6 +17,8 @@ const CRATES: [&str; 6] = ["core", "sync", "kernels", "profile", "derive", "algo
 /// Files that re-export names: the root of the library, and the module of the algorithms.
 const ROOTS: [(&str, &str); 2] =
     [("fencepost", "crates/fencepost/src/lib.rs"), ("fencepost::algorithms", "crates/algorithms/src/lib.rs")];
+/// End of the path of a prelude.
+const PRELUDE: &str = "::prelude";
 
 /// Prints the page, or writes it.
 ///
@@ -57,16 +59,44 @@ fn page(workspace: &Workspace) -> Result<String> {
     for (root, path) in ROOTS {
         let path = workspace.path(path);
         let source = fs::read_to_string(&path).with_context(|| format!("cannot read {}", path.display()))?;
-        for (module, names) in modules(root, &syn::parse_file(&source)?.items) {
-            let _ = write!(page, "\n## {module}: {} names\n\n{}\n", names.len(), list(&names));
-            for name in &names {
-                if let Some(methods) = methods.get(name) {
-                    let _ = write!(page, "\n### {name}: {}\n\n{}\n", methods.len(), list(methods));
-                }
-            }
+        for module in modules(root, &syn::parse_file(&source)?.items) {
+            page += &module.section(&methods);
         }
     }
     Ok(page)
+}
+
+/// A module with the names that it exports.
+struct ListedModule {
+    path: String,
+    names: BTreeSet<String>,
+    /// Modules of which it exports all names.
+    whole: Vec<String>,
+}
+
+impl ListedModule {
+    fn of(path: String, items: &[Item]) -> Self {
+        Self { path, names: exports(items), whole: whole(items) }
+    }
+
+    /// Writes the names as a section of the page, with the methods of each type. The names of a prelude are those of
+    /// other sections, which have the methods.
+    fn section(&self, methods: &BTreeMap<String, BTreeSet<String>>) -> String {
+        let Self { path, names, whole } = self;
+        let mut text = format!("\n## {path}: {} names\n\n{}\n", names.len(), list(names));
+        for other in whole {
+            let _ = write!(text, "\nIt also has all names of `{other}`.\n");
+        }
+        if path.ends_with(PRELUDE) {
+            return text;
+        }
+        for name in names {
+            if let Some(methods) = methods.get(name) {
+                let _ = write!(text, "\n### {name}: {}\n\n{}\n", methods.len(), list(methods));
+            }
+        }
+        text
+    }
 }
 
 /// Writes names as code, with commas and line ends between them.
@@ -89,17 +119,16 @@ fn list(names: &BTreeSet<String>) -> String {
     text
 }
 
-/// Returns the names of a root, and of each public module in it except the prelude, whose names are listed elsewhere.
-fn modules(root: &str, items: &[Item]) -> Vec<(String, BTreeSet<String>)> {
-    let mut found = vec![(root.to_owned(), exports(items))];
+/// Returns a root, and each public module in it.
+fn modules(root: &str, items: &[Item]) -> Vec<ListedModule> {
+    let mut found = vec![ListedModule::of(root.to_owned(), items)];
     for item in items {
         if let Item::Mod(item) = item
             && let Some((_, items)) = &item.content
             && is_public(&item.vis)
             && !is_hidden(&item.attrs)
-            && item.ident != "prelude"
         {
-            found.push((format!("{root}::{}", item.ident), exports(items)));
+            found.push(ListedModule::of(format!("{root}::{}", item.ident), items));
         }
     }
     found
@@ -123,6 +152,25 @@ fn exports(items: &[Item]) -> BTreeSet<String> {
         }
     }
     names
+}
+
+/// Returns the paths of the modules of which all names are exported, as a program writes them: the facade re-exports
+/// the crate `fencepost_algorithms` as `fencepost::algorithms`.
+fn whole(items: &[Item]) -> Vec<String> {
+    let mut found = Vec::new();
+    for item in items {
+        let Item::Use(item) = item else { continue };
+        let mut path = Vec::new();
+        let mut tree = &item.tree;
+        while let UseTree::Path(part) = tree {
+            path.push(part.ident.to_string().replace("fencepost_", "fencepost::"));
+            tree = &part.tree;
+        }
+        if matches!(tree, UseTree::Glob(_)) && is_public(&item.vis) && !is_hidden(&item.attrs) {
+            found.push(path.join("::"));
+        }
+    }
+    found
 }
 
 fn used(tree: &UseTree, names: &mut BTreeSet<String>) {
@@ -207,6 +255,24 @@ mod tests {
             "pub use a::{B, c::D as E}; use f::G; #[doc(hidden)] pub use h::I; pub mod j {} mod k; pub fn l() {}",
         ));
         assert_eq!(names, set(&["B", "E", "j", "l"]));
+    }
+
+    #[test]
+    fn a_prelude_has_names_without_methods_and_the_modules_that_it_exports_whole() {
+        let found = modules(
+            "r",
+            &items(
+                "pub mod a { pub use x::B; use y::*; }
+                 pub mod prelude { pub use fencepost_c::prelude::*; #[doc(hidden)] pub use z::*; pub use crate::B; }",
+            ),
+        );
+        let paths: Vec<&str> = found.iter().map(|module| module.path.as_str()).collect();
+        assert_eq!(paths, ["r", "r::a", "r::prelude"]);
+        let methods = BTreeMap::from([("B".to_owned(), set(&["m"]))]);
+        let sections: String = found[1..].iter().map(|module| module.section(&methods)).collect();
+        let prelude =
+            "\n## r::prelude: 1 names\n\n`B`\n\nIt also has all names of `fencepost::c::prelude`.\n";
+        assert_eq!(sections, format!("\n## r::a: 1 names\n\n`B`\n\n### B: 1\n\n`m`\n{prelude}"));
     }
 
     #[test]
