@@ -82,6 +82,8 @@ pub use check::{
 pub use dtype::{DType, FieldType, Scalar, StructType};
 pub use element::{Element, Number, Param, SameBits};
 pub use error::{Error, Excerpt, Names, Result, Warning};
+#[doc(hidden)]
+pub use immediate_block::with_uniform_block;
 pub use interface::{Access, Binding, Interface, Needs, Override, ParamField, Params};
 pub use layout::ParamsBlock;
 pub use messages::Messages;

@@ -11,7 +11,7 @@ use crate::driver::gl_gate::GlGate;
 use crate::error::{ErrorDetail, Result};
 use crate::memory::block::BlockId;
 use crate::work::kernel_launch::{BoundArray, PipelineDescriptor};
-use fencepost_kernels::{catch_naga_panic, with_writable_storage};
+use fencepost_kernels::{catch_naga_panic, with_uniform_block, with_writable_storage};
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::borrow::Cow;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -180,13 +180,17 @@ impl KernelOrigin {
     }
 
     /// Returns the source of the shader. In a browser that is the user's text, because browsers have their own
-    /// compiler, and naga's writer of WGSL loses overrides.
+    /// compiler, and naga's writer of WGSL loses overrides. A `var<immediate>` in it becomes the uniform block that holds
+    /// the parameters there.
     fn shader(&self, all_writable: bool) -> wgpu::ShaderSource<'_> {
         if cfg!(target_arch = "wasm32") {
             debug_assert_ne!(self.parameter_path, ParameterPath::Immediates, "bug: a browser has immediates");
             let text = &*self.text;
             let text = if all_writable { with_writable_storage(text).into() } else { Cow::Borrowed(text) };
-            return wgpu::ShaderSource::Wgsl(text);
+            // Other entry points' values may get the number of a binding that this one uses.
+            let index =
+                if let ParameterPath::Uniform { index, .. } = self.parameter_path { index } else { 0 };
+            return wgpu::ShaderSource::Wgsl(with_uniform_block(&text, index).into());
         }
         let mut source = self.source.clone();
         if all_writable {
