@@ -66,8 +66,10 @@ fn f0(a: u32) -> u32 {{ return a * 3u; }}
             (0..functions).map(one).collect::<String>()
         );
         let module = Module::parse(&ShaderSource::text("k", text)).expect("valid WGSL");
-        assert!(module.translation_error(ShaderLanguage::Wgsl).is_none());
-        module.translation_error(ShaderLanguage::Spirv).map(|error| error.to_string())
+        let [spirv, wgsl] = [ShaderLanguage::Spirv, ShaderLanguage::Wgsl]
+            .map(|to| module.translation_error(to).map(|error| error.to_string()));
+        assert_eq!(spirv, wgsl);
+        spirv
     }
 
     #[test]

@@ -276,16 +276,12 @@ impl Module {
                 return Some(located(source, aliased));
             }
         }
-        let frexp = || spirv::exponent_of_16_bits(&self.naga, &self.info);
+        // A browser has its own compiler, which translates `frexp`; but it passes all variables and calls to a driver.
+        let is_text = shader_language == ShaderLanguage::Wgsl;
+        let frexp = || if is_text { None } else { spirv::exponent_of_16_bits(&self.naga, &self.info) };
         let memory = || variables::too_large(&self.naga, &self.info);
         let calls = || inlined::too_many_calls(&self.naga);
-        let finding = finding.or_else(|| {
-            if shader_language == ShaderLanguage::Wgsl {
-                None
-            } else {
-                frexp().or_else(memory).or_else(calls)
-            }
-        });
+        let finding = finding.or_else(frexp).or_else(memory).or_else(calls);
         finding.map(|finding| located(&self.source, finding))
     }
 

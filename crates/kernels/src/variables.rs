@@ -89,11 +89,10 @@ mod tests {
 @compute @workgroup_size(1) fn k() {{ {body} }}"
         );
         let module = Module::parse(&ShaderSource::text("k", text)).expect("valid WGSL");
-        let [spirv, glsl] =
-            [ShaderLanguage::Spirv, ShaderLanguage::Glsl].map(|to| module.translation_error(to));
-        let [spirv, glsl] = [spirv, glsl].map(|error| error.map(|error| error.to_string()));
+        let [spirv, glsl, wgsl] = [ShaderLanguage::Spirv, ShaderLanguage::Glsl, ShaderLanguage::Wgsl]
+            .map(|to| module.translation_error(to).map(|error| error.to_string()));
         assert_eq!(spirv, glsl);
-        assert!(module.translation_error(ShaderLanguage::Wgsl).is_none());
+        assert_eq!(spirv, wgsl);
         spirv
     }
 
