@@ -41,6 +41,7 @@ pub const NO_LIST: &str = "a browser does not list its adapters";
 pub const BY_TURNS: &str = "turns of a page submit and complete work, even without threads";
 pub const NO_WAIT_AT_DROP: &str = "in a page, the drop of a context does not wait for its work";
 pub const COMPILES_AT_CALL: &str = "a page compiles kernels during the call";
+pub const DEFAULT_LIMITS: &str = "a browser gives no device a limit below the default of WebGPU";
 pub const NO_DRIVER: &str = "a page cannot replace functions of a driver";
 pub const NOT_SEND: &str =
     "the results of a page are not `Send`, and a callback, a waker and a thread need that";

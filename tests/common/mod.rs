@@ -49,8 +49,8 @@ pub mod watchdog;
 
 pub use calls::Calls;
 pub use case::{
-    BY_TURNS, COMPILES_AT_CALL, Case, NO_BLOCKING, NO_DEVICE, NO_DRIVER, NO_FILES, NO_LIST, NO_UNWINDING,
-    NO_WAIT_AT_DROP, NOT_SEND, Needs, ONE_THREAD, case, host_side, wgpu_only,
+    BY_TURNS, COMPILES_AT_CALL, Case, DEFAULT_LIMITS, NO_BLOCKING, NO_DEVICE, NO_DRIVER, NO_FILES, NO_LIST,
+    NO_UNWINDING, NO_WAIT_AT_DROP, NOT_SEND, Needs, ONE_THREAD, case, host_side, wgpu_only,
 };
 pub(crate) use errors::assert_error;
 pub use errors::assert_says;
@@ -59,8 +59,9 @@ pub use subject::Subject;
 #[cfg(not(target_arch = "wasm32"))]
 pub use trials::trials;
 
-/// Number of elements that no device has memory for. A browser has sizes of 32 bits.
-pub const TOO_MANY: usize = if usize::BITS > 32 { 1_usize.wrapping_shl(40) } else { 1 << 30 };
+/// Number of elements of 4 bytes that no device has memory for. A browser has sizes of 32 bits, and this is the largest
+/// array that they can count.
+pub const TOO_MANY: usize = if usize::BITS > 32 { 1_usize.wrapping_shl(40) } else { (1 << 29) - 1 };
 /// Number of workgroups that is zero in 32 bits; in a browser, the largest number.
 pub const WRAPS: usize = if usize::BITS > 32 { 1_usize.wrapping_shl(32) } else { usize::MAX - 1 };
 

@@ -1,7 +1,7 @@
 //! A07: expressions of vectors, structs, values and several arrays, and arrays that repeat along axes.
 
 use super::*;
-use crate::common::{Calls, raw};
+use crate::common::{Calls, DEFAULT_LIMITS, raw};
 use bytemuck::{Pod, Zeroable};
 use fencepost::AnyArray;
 use fencepost::interface::NamedArg;
@@ -14,7 +14,8 @@ pub fn cases() -> Vec<Case> {
         case("a07_a_map_in_place_replaces_each_element_of_its_array", in_place),
         case("a07_an_expression_takes_six_arrays", six),
         case("a07_a_device_with_few_bindings_refuses_more_arrays", few_bindings)
-            .gpu_only("the case limits a wgpu device"),
+            .gpu_only("the case limits a wgpu device")
+            .not_in_a_page(DEFAULT_LIMITS),
         case("a07_inputs_repeat_to_the_shape_of_the_results_as_in_numpy", repeated),
         case("a07_a_large_input_repeats_along_each_axis", large_table),
         case("a07_inputs_of_another_shape_are_refused_with_both_shapes", other_shapes).host_side(),

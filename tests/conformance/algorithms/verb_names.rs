@@ -2,7 +2,7 @@
 
 use super::verb_table::{Arrays, table};
 use super::*;
-use crate::common::raw;
+use crate::common::{DEFAULT_LIMITS, raw};
 use fencepost_kernels::builtins;
 
 pub fn cases() -> Vec<Case> {
@@ -15,7 +15,8 @@ pub fn cases() -> Vec<Case> {
             .native_only(reason),
         case("a01_a_hazard_of_each_verb_names_the_verb", hazards).native_only(reason),
         case("a01_the_remedy_for_an_array_over_the_limit_of_a_binding_fits_the_verb", too_large)
-            .gpu_only("the case limits a wgpu device"),
+            .gpu_only("the case limits a wgpu device")
+            .not_in_a_page(DEFAULT_LIMITS),
         case("a01_a_profile_names_the_verb_and_the_kernel_of_each_launch", profiled),
     ]
 }

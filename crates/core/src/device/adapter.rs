@@ -2,6 +2,8 @@
 
 use crate::device::open;
 use crate::device::open::{backends, has_interface, instance};
+#[cfg(cpu)]
+use crate::driver::caps::CPU_MAX_ARRAY;
 use crate::error::{Error, ErrorDetail, Result};
 use std::str::FromStr;
 use std::{env, fmt};
@@ -328,8 +330,8 @@ impl AdapterInfo {
             kind: AdapterKind::Software,
             driver: String::new(),
             abilities: vec!["f16", "f64", "int64", "subgroups", "f32 atomics", "timestamps"],
-            max_array: 1 << 31,
-            max_binding: 1 << 31,
+            max_array: CPU_MAX_ARRAY,
+            max_binding: CPU_MAX_ARRAY,
             binding_alignment: 32,
             max_bindings: 32,
             max_groups: 65535,
