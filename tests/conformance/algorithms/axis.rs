@@ -148,7 +148,7 @@ fn none(s: &Subject) {
     assert_eq!(result(&queue, &x, Operation::Smallest, 0), [0_u32; 0]);
     let error = queue.reduce(x.axis(1), Operation::Largest, &mut queue.zeros([3, 1]).unwrap()).unwrap_err();
     assert!(matches!(error.detail(), ErrorDetail::Shape { .. }), "{error}");
-    let said = "has shape [3, 0], [3, 1] is needed: pass at least one element, because no elements have";
+    let said = "has shape [3, 0], [3, 1] is needed: pass at least one element, because an empty array has no smallest";
     assert!(error.to_string().contains(said), "{error}");
 }
 

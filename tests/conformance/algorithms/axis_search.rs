@@ -85,7 +85,7 @@ fn none(s: &Subject) {
     let x = queue.empty::<f32, 2>([3, 0]).unwrap();
     assert_eq!(found(&queue, &x, 0), [(); 2].map(|()| Vec::<u32>::new()));
     let error = assert_refused!(queue.argmax(x.axis(1), &mut queue.zeros([3, 1]).unwrap()), Shape);
-    let said = "has shape [3, 0], [3, 1] is needed: pass at least one element, because no elements have";
+    let said = "has shape [3, 0], [3, 1] is needed: pass at least one element, because an empty array has no smallest";
     assert!(error.to_string().contains(said), "{error}");
     assert_eq!(host::argmin_axis::<f32, 2>(&[], [3, 0], 1), None);
 }

@@ -86,7 +86,9 @@ fn over_the_limit(s: &Subject) {
     let mut tally = bench.ctx.zeros::<u32, 1>([5]).unwrap();
     let most = match bench.queue.launch_dyn(&bench.kernel, Grid::groups([usize::MAX]), args![&mut tally]) {
         Err(error) => match error.detail() {
-            ErrorDetail::GridTooLarge { limit, groups, .. } if groups[0] == u64::MAX => *limit as usize,
+            ErrorDetail::GridTooLarge { limit, groups, .. } if groups[0] == usize::MAX as u64 => {
+                *limit as usize
+            }
             _ => panic!("{error}"),
         },
         Ok(()) => panic!("no device has so many groups"),

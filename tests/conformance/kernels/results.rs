@@ -214,9 +214,9 @@ fn packed(@builtin(global_invocation_id) id: vec3<u32>) {
     let v = vec4(words[first], words[first + 1u], words[first + 2u], words[first + 3u]);
     let signed = bitcast<vec4<i32>>(v);
     out[at] = pack4xU8(v) + 1u;
-    out[at + 1u] = 3u * pack4xU8Clamp(v) ^ v.x;
+    out[at + 1u] = (3u * pack4xU8Clamp(v)) ^ v.x;
     out[at + 2u] = pack4xI8(signed) + 1u;
-    out[at + 3u] = 3u * pack4xI8Clamp(signed) ^ v.x;
+    out[at + 3u] = (3u * pack4xI8Clamp(signed)) ^ v.x;
     out[at + 4u] = ~pack4xU8(v) & ~pack4xU8Clamp(v);
     out[at + 5u] = (unpack4xU8(v.x) * vec4(1u, 3u, 5u, 7u)).w + 9u * unpack4xU8(v.y).y;
     out[at + 6u] = bitcast<u32>((unpack4xI8(v.x) * vec4(1, 3, 5, 7)).w - 9 * unpack4xI8(v.y).y);
