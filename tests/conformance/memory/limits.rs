@@ -133,7 +133,7 @@ fn over_the_limit(s: &Subject) {
     ctx.pool().set_limit(Some(4 * MIB));
     let queue = ctx.queue("q");
     let arrays: Vec<_> = (0..4_u32).map(|i| queue.full([N], i).unwrap()).collect();
-    for error in [ctx.zeros::<u32, 1>([N]).unwrap_err(), queue.array(&[0_u32; N]).unwrap_err()] {
+    for error in [ctx.zeros::<u32, 1>([N]).unwrap_err(), queue.array(&vec![0_u32; N]).unwrap_err()] {
         let ErrorDetail::OutOfMemory { object, bytes, limit: Some(MemoryLimit::Pool(limit)) } =
             error.detail()
         else {
@@ -144,7 +144,7 @@ fn over_the_limit(s: &Subject) {
     }
     assert!(queue.take_error().is_none(), "nothing was enqueued");
     for (i, array) in arrays.iter().enumerate() {
-        assert_eq!(queue.read(array).wait().unwrap(), [i as u32; N]);
+        assert_eq!(queue.read(array).wait().unwrap(), vec![i as u32; N]);
     }
     drop(arrays);
     assert!(ctx.zeros::<u32, 1>([3 * N]).is_ok());

@@ -180,13 +180,13 @@ fn queue_goes_first(s: &Subject) {
     let arrays: Vec<_> = (0..4_u32).map(|i| ctx.queue("short-lived").full([WORDS], i).unwrap()).collect();
     let queue = ctx.queue("q");
     for (i, array) in arrays.iter().enumerate() {
-        assert_eq!(queue.read(array).wait().unwrap(), [i as u32; WORDS]);
+        assert_eq!(queue.read(array).wait().unwrap(), vec![i as u32; WORDS]);
     }
     drop(arrays);
     assert_eq!(ctx.pool().stats().free, 4 * MIB);
     let again = queue.full([WORDS], 9_u32).unwrap();
     assert_eq!((ctx.pool().stats().free, ctx.pool().stats().blocks), (3 * MIB, 4));
-    assert_eq!(queue.read(&again).wait().unwrap(), [9; WORDS]);
+    assert_eq!(queue.read(&again).wait().unwrap(), vec![9; WORDS]);
 }
 
 /// Follows CuPy's `TestMallocAsync`.
