@@ -2,7 +2,7 @@
 
 use crate::common::counted::Counted;
 use crate::common::kernels::Mix;
-use crate::common::{Case, ONE_THREAD, Subject, assert_error, case, dump, hold, queues};
+use crate::common::{BY_TURNS, Case, ONE_THREAD, Subject, assert_error, case, dump, hold, queues};
 use fencepost::prelude::*;
 use fencepost::profile::Activity;
 use std::sync::Arc;
@@ -19,7 +19,8 @@ pub fn cases() -> Vec<Case> {
         case("e08_a_wait_flushes_all_queues_that_its_event_depends_on", flushes_a_chain),
         case("e08_a_wait_for_a_marker_returns_while_later_work_is_held", needs_no_more),
         case("e08_a_wait_submits_the_needed_work_in_a_batch_of_its_own", batches_no_more),
-        case("e08_without_threads_a_wait_starts_only_the_work_that_it_needs", starts_no_more),
+        case("e08_without_threads_a_wait_starts_only_the_work_that_it_needs", starts_no_more)
+            .not_in_a_page(BY_TURNS),
         case("e08_waits_in_both_directions_end", no_cycle),
         case("e08_the_waits_of_many_threads_end", many_threads).not_in_a_page(ONE_THREAD),
     ]

@@ -257,7 +257,7 @@ fn without_threads(subject: &Subject) {
     run.wait().unwrap();
     assert_eq!(iterations_of(&run, &steps), 30);
     let run = start();
-    while !run.event().is_complete().unwrap() {}
+    dump::until(|| run.event().is_complete().unwrap());
     let run = start();
     crate::common::block_on(run.event().done()).unwrap();
     start();

@@ -1,6 +1,6 @@
 //! P02: the programs that `Checked` accepts. P03: the uses that need no order.
 
-use crate::common::{Case, Subject, case, queues};
+use crate::common::{Case, Subject, case, dump, queues};
 use crate::kernels::shaders::{LOOKS, saxpy};
 use fencepost::prelude::*;
 
@@ -120,7 +120,7 @@ fn what_orders(s: &Subject) {
         ("wait_for a queue", |one, two| two.wait_for(one).unwrap()),
         ("finish", |one, _| one.finish().wait().unwrap()),
         ("a marker's wait", |one, _| one.marker().wait().unwrap()),
-        ("is_complete", |one, _| while !one.marker().is_complete().unwrap() {}),
+        ("is_complete", |one, _| dump::until(|| one.marker().is_complete().unwrap())),
         ("a future", |one, _| crate::common::block_on(one.marker().done()).unwrap()),
         (
             "a timed wait",
