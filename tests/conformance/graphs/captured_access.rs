@@ -1,7 +1,7 @@
 //! G02, G03, G05, G08, G10: calls in a capture that make no node, results that do not exist yet, and the names in
 //! errors.
 
-use crate::common::{Calls, Case, Subject, assert_error, assert_says, case};
+use crate::common::{Calls, Case, NO_UNWINDING, Subject, assert_error, assert_says, case};
 use fencepost::prelude::*;
 use fencepost::{Bound, Capture, DeviceArray, Download, Error, ErrorDetail, HostArray, Replay, Result};
 use std::sync::Arc;
@@ -12,7 +12,8 @@ pub fn cases() -> Vec<Case> {
         case("g10_an_array_of_a_capture_has_zeros_before_the_first_replay", zeros_at_first),
         case("g03_the_host_cannot_access_what_an_open_capture_writes", host_access),
         case("g03_the_host_accesses_other_arrays_during_a_capture", other_arrays),
-        case("g02_a_function_that_panicked_is_called_by_later_replays", panicked_once),
+        case("g02_a_function_that_panicked_is_called_by_later_replays", panicked_once)
+            .not_in_a_page(NO_UNWINDING),
         case("g08_the_read_of_the_counters_is_no_output", hidden_output),
         case("g03_the_results_of_a_replay_inside_a_capture_are_refused", child_results),
         case("g05_a_label_and_a_value_concern_only_the_call_before_them", last_call),

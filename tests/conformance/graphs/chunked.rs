@@ -2,7 +2,7 @@
 
 use crate::common::counted::Counted;
 use crate::common::full::full;
-use crate::common::{Calls, Case, Subject, assert_error, case, dump};
+use crate::common::{Calls, Case, NO_BLOCKING, Subject, assert_error, case, dump};
 use crate::graphs::control::{Setup, ended, iterations_of};
 use crate::graphs::faults::is_refused;
 use fencepost::graph::Loop;
@@ -27,7 +27,8 @@ pub fn cases() -> Vec<Case> {
         case("g06_chunked_loops_on_two_queues_go_on_side_by_side", two_queues),
         case("g06_chunked_loops_go_on_when_no_call_waits", unattended),
         case("g06_chunked_loops_go_on_in_a_context_without_threads", without_threads),
-        case("g06_chunked_loops_complete_for_a_callback_that_waits_for_them", callback_waits),
+        case("g06_chunked_loops_complete_for_a_callback_that_waits_for_them", callback_waits)
+            .not_in_a_page(NO_BLOCKING),
         case("g06_chunked_loops_are_submitted_at_most_one_chunk_too_far", submissions),
         case("g06_chunked_loops_complete_after_everything_is_dropped", dropped),
         case("g06_chunked_loops_of_a_child_graph_keep_their_chunks", child),

@@ -2,7 +2,7 @@
 
 use crate::common::busy::{Busy, Setup, Verb, each_returns};
 use crate::common::kernels::Mix;
-use crate::common::{Case, Subject, case, hold};
+use crate::common::{Case, NO_BLOCKING, Subject, case, hold};
 use fencepost::prelude::*;
 
 const ONE_LOCK: &str = "on the CPU recorder a kernel that runs holds up the submissions of every lane";
@@ -10,9 +10,14 @@ const ONE_LOCK: &str = "on the CPU recorder a kernel that runs holds up the subm
 pub fn cases() -> Vec<Case> {
     vec![
         case("q01_every_verb_returns_while_its_queue_is_held", after_a_gate),
-        case("q01_every_verb_returns_before_a_busy_kernel_is_done", after_a_busy_kernel).one_lane(ONE_LOCK),
-        case("q01_other_queues_take_work_while_a_kernel_is_busy", beside_a_busy_kernel).one_lane(ONE_LOCK),
+        case("q01_every_verb_returns_before_a_busy_kernel_is_done", after_a_busy_kernel)
+            .not_simulated_in_a_page(NO_BLOCKING)
+            .one_lane(ONE_LOCK),
+        case("q01_other_queues_take_work_while_a_kernel_is_busy", beside_a_busy_kernel)
+            .not_simulated_in_a_page(NO_BLOCKING)
+            .one_lane(ONE_LOCK),
         case("q01_calls_that_take_new_memory_return_before_a_busy_kernel_is_done", new_memory)
+            .not_simulated_in_a_page(NO_BLOCKING)
             .one_lane(ONE_LOCK),
     ]
 }

@@ -2,7 +2,7 @@
 
 use crate::common::busy::{Busy, LENGTHS};
 use crate::common::kernels::tick;
-use crate::common::{Case, Subject, case};
+use crate::common::{Case, NO_BLOCKING, Subject, case};
 use fencepost::prelude::*;
 use std::sync::mpsc::channel;
 use std::time::Duration;
@@ -14,7 +14,9 @@ pub fn cases() -> Vec<Case> {
         case("q10_numbers_out_of_range_clamp_and_a_queue_returns_its_priority", numbers),
         case("q10_high_work_is_first_whichever_queue_was_made_or_filled_first", high_first)
             .one_lane(ONE_LANE),
-        case("q10_high_work_overtakes_low_work_that_is_flushed", high_overtakes).one_lane(ONE_LANE),
+        case("q10_high_work_overtakes_low_work_that_is_flushed", high_overtakes)
+            .not_simulated_in_a_page(NO_BLOCKING)
+            .one_lane(ONE_LANE),
         case("q10_a_wait_of_high_work_raises_the_priority_of_low_work", needed_is_lifted).one_lane(ONE_LANE),
         case("q10_a_wait_for_a_low_queue_raises_its_priority", waited_for_is_lifted),
         case("q10_low_work_is_never_starved", not_starved)

@@ -5,7 +5,7 @@ use crate::common::kernels::{Mix, mix};
 use crate::common::program::Program;
 use crate::common::thread;
 use crate::common::{
-    BY_TURNS, Calls, Case, NO_DEVICE, ONE_THREAD, Subject, assert_error, case, dump, hold, raw,
+    BY_TURNS, Calls, Case, NO_BLOCKING, NO_DEVICE, ONE_THREAD, Subject, assert_error, case, dump, hold, raw,
 };
 use fencepost::prelude::*;
 use std::time::Duration;
@@ -16,6 +16,7 @@ pub fn cases() -> Vec<Case> {
     vec![
         case("q17_when_a_submission_is_reached_the_driver_has_the_work", given_to_the_driver),
         case("q17_a_submission_is_reached_while_the_work_has_not_run", before_the_work)
+            .not_simulated_in_a_page(NO_BLOCKING)
             .asynchronous(IN_SUBMIT),
         case("q17_without_threads_a_wait_for_a_submission_executes_nothing", executes_nothing)
             .not_in_a_page(BY_TURNS)
