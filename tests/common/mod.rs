@@ -59,9 +59,9 @@ pub use subject::Subject;
 #[cfg(not(target_arch = "wasm32"))]
 pub use trials::trials;
 
-/// Number of elements of 4 bytes that no device has memory for. A browser has sizes of 32 bits, and this is the largest
-/// array that they can count.
-pub const TOO_MANY: usize = if usize::BITS > 32 { 1_usize.wrapping_shl(40) } else { (1 << 29) - 1 };
+/// Number of elements of 4 bytes that no device has memory for. In a browser, where sizes have 32 bits, their bytes are
+/// the last that the address space can count.
+pub const TOO_MANY: usize = if usize::BITS > 32 { 1_usize.wrapping_shl(40) } else { isize::MAX as usize / 4 };
 /// Number of workgroups that is zero in 32 bits; in a browser, the largest number.
 pub const WRAPS: usize = if usize::BITS > 32 { 1_usize.wrapping_shl(32) } else { usize::MAX - 1 };
 

@@ -10,6 +10,7 @@ pub(crate) mod tuning;
 pub(crate) mod wait_for;
 
 use crate::api::context::Context;
+use crate::api::context::current::in_callback;
 use crate::api::graph::tape::{CapturedQueue, Tape};
 use crate::error::{Error, ErrorDetail, Result};
 use crate::runtime::event::{Event, EventOptions, PointLate, Recording, same_context};
@@ -387,7 +388,7 @@ impl CommandQueue {
     #[track_caller]
     pub fn callback(&self, f: impl FnOnce() + Send + 'static) -> Result<()> {
         self.not_captured("callback", "a replay calls a function many times: use `Capture::host`")?;
-        self.owner().engine().enqueue_callback(self.slot()?, Callback::new(f), Location::caller())
+        self.owner().engine().enqueue_callback(self.slot()?, Callback::new(|| in_callback(f)), Location::caller())
     }
 
     /// *Starts* the enqueued work, and all other work that it waits for. The call does not block.

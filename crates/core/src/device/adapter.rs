@@ -2,8 +2,7 @@
 
 use crate::device::open;
 use crate::device::open::{backends, has_interface, instance};
-#[cfg(cpu)]
-use crate::driver::caps::CPU_MAX_ARRAY;
+use crate::driver::caps::MAX_COUNTED;
 use crate::error::{Error, ErrorDetail, Result};
 use std::str::FromStr;
 use std::{env, fmt};
@@ -330,8 +329,8 @@ impl AdapterInfo {
             kind: AdapterKind::Software,
             driver: String::new(),
             abilities: vec!["f16", "f64", "int64", "subgroups", "f32 atomics", "timestamps"],
-            max_array: CPU_MAX_ARRAY,
-            max_binding: CPU_MAX_ARRAY,
+            max_array: MAX_COUNTED.min(1 << 31),
+            max_binding: 1 << 31,
             binding_alignment: 32,
             max_bindings: 32,
             max_groups: 65535,
@@ -377,7 +376,7 @@ fn from_parts(info: wgpu::AdapterInfo, features: Features, limits: &wgpu::Limits
         kind: kind(info.device_type),
         driver: driver.trim().into(),
         abilities: abilities(features),
-        max_array: limits.max_buffer_size / 16 * 16,
+        max_array: (limits.max_buffer_size / 16 * 16).min(MAX_COUNTED),
         max_binding: limits.max_storage_buffer_binding_size,
         binding_alignment: u64::from(limits.min_storage_buffer_offset_alignment),
         max_bindings: limits.max_storage_buffers_per_shader_stage,

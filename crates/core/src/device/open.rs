@@ -8,7 +8,7 @@ use crate::device::checks::all_checked;
 use crate::device::kernel_folder::KernelFolder;
 use crate::device::native_backend::{NativeBackend, native_backend};
 use crate::device::wgpu_device::{DeviceParts, SubmitPath, WgpuDevice};
-use crate::driver::caps::Caps;
+use crate::driver::caps::{Caps, MAX_COUNTED};
 use crate::driver::error_scopes::reasons;
 use crate::driver::gl_gate::{GlGate, HostReach};
 use crate::error::{ErrorDetail, Result};
@@ -269,7 +269,7 @@ fn caps(device: &wgpu::Device, info: &wgpu::AdapterInfo, switches: DeviceSwitche
     Caps {
         adapter: info.name.clone(),
         software: info.device_type == wgpu::DeviceType::Cpu,
-        max_block: limits.max_buffer_size / 16 * 16,
+        max_block: (limits.max_buffer_size / 16 * 16).min(MAX_COUNTED),
         max_binding: limits.max_storage_buffer_binding_size,
         binding_alignment: u64::from(limits.min_storage_buffer_offset_alignment),
         max_bindings: limits.max_storage_buffers_per_shader_stage,

@@ -4,9 +4,9 @@ use crate::error::ErrorDetail;
 use fencepost_kernels::ShaderLanguage;
 use fencepost_sync::Lost;
 
-/// Maximum size of an array on the CPU in bytes. A page can count only 2 GiB, less one byte.
-#[cfg(cpu)]
-pub(crate) const CPU_MAX_ARRAY: u64 = if usize::BITS > 32 { 1 << 31 } else { 1 << 30 };
+/// Maximum size of an array whose elements can all be counted: the address space of the host, without the last bytes
+/// that arrays do not use.
+pub(crate) const MAX_COUNTED: u64 = isize::MAX as u64 / 16 * 16;
 
 /// Device limits and features that are checked when commands are enqueued.
 #[derive(Clone, Debug)]

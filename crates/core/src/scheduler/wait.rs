@@ -93,6 +93,13 @@ impl State {
         true
     }
 
+    /// Moves a batch that is not submitted, with its dependencies, to the front of its list, and raises it to at least
+    /// normal priority.
+    fn lift(&mut self, seq: Seq) {
+        self.raise_priority(seq, Priority::Normal);
+        self.move_to_front(seq);
+    }
+
     /// Returns `true` if the lane thread will plan a queue, because an unsubmitted batch of its lane and priority is
     /// already planned. If the queue can pass that batch, the thread plans it at once. Returns `false` for the context
     /// queue, which the caller plans itself.
@@ -371,6 +378,14 @@ impl Engine {
         if is_inside_callback() {
             return self.poll_inside(state, point, waker);
         }
+        if polls_endlessly() {
+            state.plan_up_to(point);
+            if let TargetState::In(seq) = state.target_state(target)
+                && let BatchStatus::Ready(_) = state.batches.status(seq)
+            {
+                state.lift(seq);
+            }
+        }
         self.submit_up_to(state, point, Caller::Continues);
         let mut state = self.lock();
         state.register_repoll(point);
@@ -563,15 +578,14 @@ impl Engine {
         }
     }
 
-    /// Returns the next step of a caller that waits for a planned batch. Moves a batch that is not submitted, with its
-    /// dependencies, to the front of its list, and raises it to at least normal priority.
+    /// Returns the next step of a caller that waits for a planned batch. [Lifts](State::lift) a batch that is not
+    /// submitted.
     pub(crate) fn next_step(&self, state: &mut State, seq: Seq) -> WaitStep {
         let Some(lane) = state.batches.get(seq).map(|info| info.lane) else { return WaitStep::Sleep };
         match state.batches.status(seq) {
             BatchStatus::Submitted(value) => WaitStep::Native(lane, value),
             BatchStatus::Ready(_) => {
-                state.raise_priority(seq, Priority::Normal);
-                state.move_to_front(seq);
+                state.lift(seq);
                 // If the batch depends on an unsubmitted batch of another lane, only that lane can submit now, so try
                 // every lane.
                 let mut lanes = std::iter::once(lane).chain(0..self.lanes.len());

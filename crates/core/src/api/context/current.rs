@@ -233,6 +233,14 @@ impl<F: FnOnce()> Drop for Restore<F> {
     }
 }
 
+/// Runs a host callback, which has a current context and current queues of its own: without threads, it runs inside a
+/// call of the program.
+pub(crate) fn in_callback(callback: impl FnOnce()) {
+    let before = CURRENT.try_with(RefCell::take).unwrap_or_default();
+    let _restore = Restore(Some(|| drop(CURRENT.try_with(|current| current.replace(before)))));
+    callback();
+}
+
 /// Returns the current queue of a context if one is set and alive. While a thread is exiting, there is none.
 fn current_queue(owner: &Owner) -> Option<CommandQueue> {
     let context = owner.address();

@@ -3,6 +3,7 @@
 //! On a device without pinned memory, a pinned array is ordinary memory. A captured upload from it is then copied
 //! whenever a replay is enqueued, and a captured download to it is read as an output of each replay.
 
+use crate::api::context::current::in_callback;
 use crate::api::graph::bindings::{GraphOutput, PreparedReplay, Replayable};
 use crate::api::graph::capture::{HostCall, Output};
 use crate::api::graph::spanning::{PartRuns, ReplayedGraph, wrong_queue};
@@ -202,7 +203,7 @@ fn unfinished(plan: &GraphPlan) -> Vec<(Arc<LatePipeline>, Option<&'static str>)
 fn callback(call: &HostCall, graph: &Arc<str>) -> Callback {
     let call = call.clone();
     let graph = graph.clone();
-    Callback::new(move || call.call(&graph))
+    Callback::new(move || in_callback(|| call.call(&graph)))
 }
 
 /// Returns the commands of a replay: the parts of the graph, the host callbacks between them, and the chunked loops.

@@ -3,7 +3,7 @@
 use crate::device::checks::DeviceNumber;
 use crate::device::kernel_folder::check;
 use crate::device::{Device, ExecutionFailure};
-use crate::driver::caps::{CPU_MAX_ARRAY, Caps};
+use crate::driver::caps::{Caps, MAX_COUNTED};
 use crate::error::{Error, ErrorDetail, MemoryLimit, Result};
 use crate::memory::allocations::{ByteMeter, MeteredVec};
 use crate::memory::block::{Allocate, Block, Heap, Memory};
@@ -67,8 +67,8 @@ impl CpuDevice {
         let caps = Caps {
             adapter: form.name().into(),
             software: true,
-            max_block: CPU_MAX_ARRAY,
-            max_binding: CPU_MAX_ARRAY,
+            max_block: MAX_COUNTED.min(1 << 31),
+            max_binding: 1 << 31,
             binding_alignment: 32,
             max_bindings: 32,
             max_binding_index: 1000,
