@@ -3,15 +3,17 @@
 use super::between_contexts::from_to;
 use crate::common::full::full;
 use crate::common::program::Program;
-use crate::common::{Case, Subject, assert_error, case, dump, hold, queues, raw, wgpu_only};
+use crate::common::{BY_TURNS, Case, Subject, assert_error, case, dump, hold, queues, raw, wgpu_only};
 use fencepost::prelude::*;
 use fencepost::{AdoptOptions, ErrorDetail, Policy, RecorderChoice, SimulatorOptions};
 use std::sync::mpsc::channel;
 
 pub fn cases() -> Vec<Case> {
     wgpu_only(vec![
-        case("e07_on_one_device_a_wait_for_submitted_work_does_not_poll_the_source", without_polls),
-        case("e07_on_one_device_a_wait_ends_when_the_awaited_work_is_submitted", submitted_later),
+        case("e07_on_one_device_a_wait_for_submitted_work_does_not_poll_the_source", without_polls)
+            .not_in_a_page(BY_TURNS),
+        case("e07_on_one_device_a_wait_ends_when_the_awaited_work_is_submitted", submitted_later)
+            .not_in_a_page(BY_TURNS),
         case("e07_on_one_device_later_commands_complete_after_the_awaited_work", not_early),
         case("e07_on_one_device_reads_and_uploads_in_place_come_after_the_wait", in_place),
         case("e07_on_one_device_copies_between_contexts_are_in_order", copies),

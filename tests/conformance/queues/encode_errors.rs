@@ -80,6 +80,14 @@ fn out_of_bounds(queue: &CommandQueue, x: &DeviceArray<u32>) -> Result<()> {
 fn invalid(subject: &Subject) {
     for (ctx, queue, _) in beside(subject) {
         let x = shared(&ctx);
+        if cfg!(target_arch = "wasm32") {
+            // A browser reports the error after the call, so it is the queue's.
+            out_of_bounds(&queue, &x).unwrap();
+            assert_error!(queue.finish().wait(), ErrorDetail::Device { .. });
+            queue.take_error().unwrap();
+            works(&ctx, &queue);
+            continue;
+        }
         let error = out_of_bounds(&queue, &x).unwrap_err();
         let named = |object: &str| object == "commands for queue `main`";
         assert!(matches!(error.detail(), ErrorDetail::Device { object, .. } if named(object)), "{error}");
@@ -132,8 +140,12 @@ fn own_queue(subject: &Subject) {
         gate.signal();
         assert_eq!(right.read(&y).wait().unwrap(), [5; N]);
         let error = wrong.finish().wait().unwrap_err();
-        let named = |object: &str| object.contains(on.label());
-        assert!(matches!(error.detail(), ErrorDetail::Device { object, .. } if named(object)), "{error}");
+        // A browser refuses the submission late, and names the buffer by its own label.
+        let name = if cfg!(target_arch = "wasm32") { "the program's" } else { on.label() };
+        assert!(
+            matches!(error.detail(), ErrorDetail::Device { .. }) && error.to_string().contains(name),
+            "{error}"
+        );
         wrong.take_error().unwrap();
         buffer.unmap();
         copy(&wrong, &x, &mut on.clone()).unwrap();

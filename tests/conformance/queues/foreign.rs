@@ -223,6 +223,9 @@ fn dropped(subject: &Subject) {
 fn never_pooled(subject: &Subject) {
     for (ctx, queue, program) in beside(subject) {
         let buffer = program.buffer(1024);
+        // The first fill may allocate memory for its parameters.
+        queue.fill(&mut ctx.array_on::<u32, 1>(&program.buffer(1024), [1024]).unwrap(), 4).unwrap();
+        queue.finish().wait().unwrap();
         let before = ctx.pool().stats();
         let mut x = ctx.array_on::<u32, 1>(&buffer, [1024]).unwrap();
         queue.fill(&mut x, 5).unwrap();
