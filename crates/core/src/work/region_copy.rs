@@ -59,9 +59,13 @@ impl RegionCopy {
         Self { src: self.src.clone(), dst: self.dst.clone(), rows }
     }
 
-    /// Returns `true` if the two sides may share words.
-    pub(crate) fn overlaps_itself(&self) -> bool {
-        Arc::ptr_eq(&self.src.block, &self.dst.block) && overlap(&self.src.range(), &self.dst.range())
+    /// Returns `true` if the two sides may share words, once each begins at a multiple of `alignment`.
+    pub(crate) fn overlaps_itself(&self, alignment: u64) -> bool {
+        let aligned = |span: &Span| {
+            let range = span.range();
+            range.start / alignment * alignment..range.end
+        };
+        Arc::ptr_eq(&self.src.block, &self.dst.block) && overlap(&aligned(&self.src), &aligned(&self.dst))
     }
 }
 
