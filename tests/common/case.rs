@@ -28,6 +28,8 @@ pub enum InPage {
     Everywhere,
     /// Every place but the CPU recorder, for this reason.
     OnDevices(&'static str),
+    /// Only a device of wgpu, for this reason.
+    OnGpus(&'static str),
     /// No place, for this reason.
     Nowhere(&'static str),
 }
@@ -39,6 +41,7 @@ pub const NO_BLOCKING: &str = "in a page, code that the library calls cannot blo
 pub const NO_FILES: &str = "a page has no files and no other programs";
 pub const NO_LIST: &str = "a browser does not list its adapters";
 pub const BY_TURNS: &str = "turns of a page submit and complete work, even without threads";
+pub const KERNELS_IN_TURNS: &str = "in a page, the CPU executes a kernel on the page's own thread";
 pub const NO_WAIT_AT_DROP: &str = "in a page, the drop of a context does not wait for its work";
 pub const COMPILES_AT_CALL: &str = "a page compiles kernels during the call";
 pub const DEFAULT_LIMITS: &str = "a browser gives no device a limit below the default of WebGPU";
@@ -161,6 +164,11 @@ impl Case {
         Self { in_page: InPage::OnDevices(reason), ..self }
     }
 
+    /// Runs the case in a web page only on a device of wgpu.
+    pub fn on_gpus_in_a_page(self, reason: &'static str) -> Self {
+        Self { in_page: InPage::OnGpus(reason), ..self }
+    }
+
     /// Runs the case everywhere but on the CPU recorder and on GL.
     pub fn not_on_gl(self, reason: &'static str) -> Self {
         Self { needs: Needs::NoGl(reason), ..self }
@@ -263,8 +271,9 @@ impl InPage {
     fn missing(self, place: &Place) -> Option<&'static str> {
         match self {
             InPage::OnDevices(reason) if place.is_cpu() => Some(reason),
+            InPage::OnGpus(reason) if !place.has_wgpu() => Some(reason),
             InPage::Nowhere(reason) => Some(reason),
-            InPage::OnDevices(_) | InPage::Everywhere => None,
+            InPage::OnDevices(_) | InPage::OnGpus(_) | InPage::Everywhere => None,
         }
         .filter(|_| cfg!(target_arch = "wasm32"))
     }

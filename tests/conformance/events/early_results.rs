@@ -4,7 +4,7 @@
 use crate::common::early_results::{
     self, Look, N, REACH, RUNS, Short, VALUE, Way, each_length, is_early, keep_busy,
 };
-use crate::common::{Case, Subject, case, dump, host_side};
+use crate::common::{Case, KERNELS_IN_TURNS, Subject, case, dump, host_side};
 use fencepost::prelude::*;
 use std::time::Duration;
 
@@ -24,7 +24,8 @@ pub fn cases() -> Vec<Case> {
             |s| {
                 early_results::after_the_start(s, &ASKED_LATE);
             },
-        ),
+        )
+        .on_gpus_in_a_page(KERNELS_IN_TURNS),
     ]);
     let run = vec![
         case("e02_a_result_is_ready_while_a_later_kernel_of_known_duration_runs", known),
@@ -45,6 +46,7 @@ pub fn cases() -> Vec<Case> {
         })
         .in_reach(REACH),
         case("e08_without_threads_a_result_is_ready_while_later_work_runs", without_threads)
+            .on_gpus_in_a_page(KERNELS_IN_TURNS)
             .not_on_gl("GL executes work inside the flush"),
     ];
     [[planned, run].concat().into_iter().map(|case| case.on_devices(RUNS)).collect(), in_place].concat()

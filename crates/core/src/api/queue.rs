@@ -388,7 +388,11 @@ impl CommandQueue {
     #[track_caller]
     pub fn callback(&self, f: impl FnOnce() + Send + 'static) -> Result<()> {
         self.not_captured("callback", "a replay calls a function many times: use `Capture::host`")?;
-        self.owner().engine().enqueue_callback(self.slot()?, Callback::new(|| in_callback(f)), Location::caller())
+        self.owner().engine().enqueue_callback(
+            self.slot()?,
+            Callback::new(|| in_callback(f)),
+            Location::caller(),
+        )
     }
 
     /// *Starts* the enqueued work, and all other work that it waits for. The call does not block.
