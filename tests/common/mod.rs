@@ -49,8 +49,9 @@ pub mod watchdog;
 
 pub use calls::Calls;
 pub use case::{
-    BY_TURNS, COMPILES_AT_CALL, Case, DEFAULT_LIMITS, KERNELS_IN_TURNS, NO_BLOCKING, NO_DEVICE, NO_DRIVER, NO_FILES, NO_LIST,
-    NO_UNWINDING, NO_WAIT_AT_DROP, NOT_SEND, Needs, ONE_THREAD, case, host_side, wgpu_only,
+    BY_TURNS, COMPILES_AT_CALL, Case, DEFAULT_LIMITS, KERNELS_IN_TURNS, NO_BLOCKING, NO_DEVICE, NO_DRIVER,
+    NO_FILES, NO_LIST, NO_UNWINDING, NO_WAIT_AT_DROP, NOT_SEND, Needs, ONE_THREAD, case, host_side,
+    wgpu_only,
 };
 pub(crate) use errors::assert_error;
 pub use errors::assert_says;

@@ -70,7 +70,7 @@ fn other_arrays(adapter: usize) -> Result<()> {
     refused(&file, "", &["no arrays", "numpy.savez"])?;
     let whole = npz(&arrays, false);
     let file = folder.write("cut.npz", &whole[..whole.len() / 2])?;
-    refused(&file, ":a", &["no .npz file, or is cut off"])?;
+    refused(&file, ":a", &["not a .npz file, or is cut off"])?;
     let mut damaged = npz(&[("x", array(&[1.0, 2.0]))], false);
     damaged[164] ^= 1; // a byte of an element
     let file = folder.write("damaged.npz", damaged)?;
@@ -106,7 +106,7 @@ fn wrong_table(adapter: usize) -> Result<()> {
     refused(b"a,b\n1,2\n", ":c", &["no column `c`", "`a`, `b`"])?;
     refused(b"1,2\n", ":3", &["no column `3`", "1 to 2"])?;
     refused(b"", "", &["no row of numbers"])?;
-    refused(b"1,\xff\n", "", &["no table of numbers"])
+    refused(b"1,\xff\n", "", &["not a table of numbers"])
 }
 
 fn no_numbers(adapter: usize) -> Result<()> {

@@ -105,7 +105,7 @@ fn cut(adapter: usize) -> Result<()> {
     refused(adapter, &[&whole[..], &[0]].concat(), &["more than 16 bytes", "needs 16", "damaged"])?;
     refused(adapter, &whole[..40], &["cut off"])?;
     refused(adapter, &whole[..4], &["cut off"])?;
-    refused(adapter, b"not an array", &["no .npy file"])?;
+    refused(adapter, b"not an array", &["not a .npy file"])?;
     refused(adapter, &npy("<f4", "(4294967296, 4294967295)", false, &[]), &["damaged"])
 }
 

@@ -117,7 +117,7 @@ fn parts(steps: &[Step], apart: bool) -> impl Iterator<Item = &[Step]> {
     whole.into_iter().chain(of_queues.chunk_by(|one, next| one.slot == next.slot))
 }
 
-/// What fails with a part of a batch.
+/// Queues, times and replays that fail with a part of a batch.
 struct RefusablePart {
     /// The queues of the part, each with its first command there.
     firsts: Vec<(Slot, Stamp)>,
