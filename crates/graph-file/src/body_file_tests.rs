@@ -109,7 +109,7 @@ fn a_body_with_work_that_cannot_be_in_one_is_an_error() {
     };
     assert!(refused(overlap).contains("shares bytes with its target"));
     let previous = |graph: &mut GraphFile| graph.nodes[9].previous = Some(0);
-    assert!(refused(previous).contains("no gate has a previous gate"));
+    assert!(refused(previous).contains("not a gate has a previous gate"));
 }
 
 #[test]
@@ -185,7 +185,7 @@ fn an_unknown_kind_of_loop_and_of_test_is_an_error() {
     let at = nodes.windows(gate.len()).position(|window| window == gate).expect("the gate is there");
     for (place, value, expected) in [
         (20, 9, "a gate with test 9 is unknown"),
-        (32, 7, "a gate counts one loop"),
+        (32, 7, "a gate must count at most one loop"),
         (24, 2, "a list of 2 items"),
     ] {
         let mut other = parts.clone();

@@ -141,7 +141,7 @@ fn the_bytes_of_a_command_that_no_writer_makes_are_an_error() {
     let reason = refused_command(8, node_kind::GATE, |out| {
         range(out, 4).u32(test::NON_ZERO).list(&[0, 1], |out, index| _ = out.u32(*index).u32(0));
     });
-    assert!(reason.contains("a gate counts one loop"), "{reason}");
+    assert!(reason.contains("a gate must count at most one loop"), "{reason}");
 }
 
 /// A node of version 1: its queue, the nodes before it, and the kind and the bytes of its command.
