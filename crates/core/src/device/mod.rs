@@ -268,6 +268,8 @@ pub(crate) struct ExecutionFailure {
     /// are late may have executed some.
     pub(crate) first: Stamp,
     pub(crate) error: Error,
+    /// `true` if the command has written nothing. A launch that fails on the CPU has written its messages.
+    pub(crate) refused: bool,
 }
 
 /// Reason for a refused batch.

@@ -87,7 +87,7 @@ pub(crate) struct LateFailures {
 impl LateFailures {
     /// Adds the failure of each of these first commands.
     pub(crate) fn add(&self, firsts: Vec<(Slot, Stamp)>, error: &Error) {
-        let failed = |(slot, first)| ExecutionFailure { slot, first, error: error.clone() };
+        let failed = |(slot, first)| ExecutionFailure { slot, first, error: error.clone(), refused: true };
         lock(&self.failures).extend(firsts.into_iter().map(failed));
         self.is_new.store(true, Ordering::Relaxed);
     }

@@ -264,9 +264,11 @@ impl Engine {
         if failures.is_empty() {
             return state;
         }
-        for ExecutionFailure { slot, first, error } in failures {
+        for ExecutionFailure { slot, first, error, refused } in failures {
             let failed = state.queues.with_followers(vec![(slot, first)]);
-            failed.iter().for_each(|&(slot, first)| state.unstage_submitted(slot, first));
+            if refused {
+                failed.iter().for_each(|&(slot, first)| state.unstage_submitted(slot, first));
+            }
             if state.queue(slot).failures.error_of(first).is_some() {
                 continue; // an earlier failure has reached the command, and the program may have taken its error
             }

@@ -610,7 +610,12 @@ impl FailedSteps {
         untaken
             .map(|run| {
                 run.last = Some(last);
-                ExecutionFailure { slot: run.slot, first: run.first, error: run.error.clone() }
+                ExecutionFailure {
+                    slot: run.slot,
+                    first: run.first,
+                    error: run.error.clone(),
+                    refused: false,
+                }
             })
             .collect()
     }
