@@ -2,7 +2,7 @@
 
 use crate::common::busy::{Busy, LENGTHS};
 use crate::common::kernels::tick;
-use crate::common::{Case, NO_BLOCKING, Subject, case};
+use crate::common::{BY_TURNS, Case, NO_BLOCKING, Subject, case};
 use fencepost::prelude::*;
 use std::sync::mpsc::channel;
 use std::time::Duration;
@@ -18,7 +18,7 @@ pub fn cases() -> Vec<Case> {
             .not_simulated_in_a_page(NO_BLOCKING)
             .one_lane(ONE_LANE),
         case("q10_a_wait_of_high_work_raises_the_priority_of_low_work", needed_is_lifted).one_lane(ONE_LANE),
-        case("q10_a_wait_for_a_low_queue_raises_its_priority", waited_for_is_lifted),
+        case("q10_a_wait_for_a_low_queue_raises_its_priority", waited_for_is_lifted).not_in_a_page(BY_TURNS),
         case("q10_low_work_is_never_starved", not_starved)
             .gpu_only("on the CPU recorder the waiting thread runs the work"),
     ]

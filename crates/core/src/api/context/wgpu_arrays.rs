@@ -38,8 +38,8 @@ impl Context {
     /// # Errors
     /// Returns [`ErrorDetail::Buffer`] if the buffer is too small, or lacks one of the usages `STORAGE`, `COPY_SRC`,
     /// `COPY_DST`. Returns [`ErrorDetail::Device`] if the context is not on a wgpu device, or if the buffer belongs to
-    /// another device of the same wgpu instance; wgpu cannot detect a buffer of another instance. Also returns
-    /// [`ErrorDetail::TooLarge`] and [`ErrorDetail::DeviceLost`].
+    /// another device of the same wgpu instance; wgpu cannot detect a buffer of another instance. In a browser, the first
+    /// work on the array fails instead. Also returns [`ErrorDetail::TooLarge`] and [`ErrorDetail::DeviceLost`].
     ///
     /// # Panics
     /// Panics as wgpu does for a buffer of another wgpu instance.
