@@ -3,8 +3,9 @@
 use crate::common::kernels::{Iota, Mix, mix};
 use crate::common::program::{Program, beside};
 use crate::common::{Case, ONE_THREAD, Subject, assert_error, case, dump, queues, raw, wgpu_only};
+use fencepost::memory::PoolStats;
 use fencepost::prelude::*;
-use fencepost::{AdoptOptions, Download, ErrorDetail, HostArray, Policy, PoolStats, RecorderChoice, Upload};
+use fencepost::{AdoptOptions, Download, ErrorDetail, HostArray, Policy, RecorderChoice, Upload};
 
 pub fn cases() -> Vec<Case> {
     wgpu_only(vec![
