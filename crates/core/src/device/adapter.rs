@@ -330,7 +330,7 @@ impl AdapterInfo {
             driver: String::new(),
             abilities: vec!["f16", "f64", "int64", "subgroups", "f32 atomics", "timestamps"],
             max_array: MAX_COUNTED.min(1 << 31),
-            max_binding: 1 << 31,
+            max_binding: MAX_COUNTED.min(1 << 31),
             binding_alignment: 32,
             max_bindings: 32,
             max_groups: 65535,

@@ -68,7 +68,7 @@ impl CpuDevice {
             adapter: form.name().into(),
             software: true,
             max_block: MAX_COUNTED.min(1 << 31),
-            max_binding: 1 << 31,
+            max_binding: MAX_COUNTED.min(1 << 31),
             binding_alignment: 32,
             max_bindings: 32,
             max_binding_index: 1000,
