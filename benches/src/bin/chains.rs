@@ -14,7 +14,7 @@ const N: u32 = 1 << 16;
 /// Length of the chain at a place.
 type Length = fn(u32) -> u32;
 
-/// Names of the rows, with the length of each chain. The rows have about the same number of links.
+/// The rows: a name, and the length of each chain. They have about the same number of links.
 const ROWS: [(&str, Length); 4] = [
     ("equal", |_| 100),
     ("one of 4 is long", |at| if at.is_multiple_of(4) { 400 } else { 0 }),

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 /// Samples of each case. The cases alternate.
 const ROUNDS: usize = 201;
-/// Numbers of launches between two waits.
+/// The counts of launches between two waits.
 const LAUNCHES: [usize; 2] = [1, 32];
 /// Elements of each array.
 const N: usize = 256;

@@ -33,11 +33,11 @@ use crate::workspace::Workspace;
 const PAGE: &str = include_str!("page.html");
 /// Name of the module that the page loads.
 const MODULE: &str = "conformance";
-/// Limits of a run.
+/// The limits of a run.
 const PATIENCE: Patience =
     Patience { silence: Duration::from_secs(60), start: Duration::from_secs(300), vain: 3 };
 
-/// Limits of time, and of pages that end no trial.
+/// The limits of time, and of pages that end no trial.
 #[derive(Clone, Copy)]
 struct Patience {
     /// Time without an entry after which a page is frozen. A page that handles its events posts one each second.
