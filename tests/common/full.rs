@@ -49,13 +49,13 @@ pub fn all_checked() -> bool {
     std::env::var_os("FENCEPOST_CHECKED").is_some()
 }
 
-/// Returns the number of seeds, out of `count`, that a trial on an adapter runs: all of them in the full suite, a quarter in
-/// the default mode of a plain run, and an eighth in its other modes, which run the same programs again.
+/// Returns the number of seeds, out of `count`, that a trial on an adapter runs: all of them in the full suite, an eighth in
+/// the default mode of a plain run, and a sixteenth in its other modes, which run the same programs again.
 pub fn seeds(count: u64) -> u64 {
     let divisor = match mode().as_str() {
         _ if full() => 1,
-        DEFAULT => 4,
-        _ => 8,
+        DEFAULT => 8,
+        _ => 16,
     };
     count.div_ceil(divisor)
 }

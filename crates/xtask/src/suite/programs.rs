@@ -37,10 +37,13 @@ const CHOICES: [&str; 9] = [
 /// Flags of every test build; with different flags, cargo would rebuild the dependencies.
 const TESTS: [&str; 5] = ["test", "--quiet", "--workspace", "--features", "fencepost/validation"];
 
-/// Returns the command line that builds all tests, or those of the documentation, with the same flags. Clippy compiles
-/// the crates of the workspace: a check of its own would take a third of the time of the build.
+/// Variable by which clippy compiles the crates of the workspace: a check of its own would take a third of the time of the
+/// build. A test that calls cargo needs it too, because without it cargo would compile these crates once more.
+pub(super) const COMPILER: (&str, &str) = ("RUSTC_WORKSPACE_WRAPPER", "clippy-driver");
+
+/// Returns the command line that builds all tests, or those of the documentation, with the same flags.
 pub(crate) fn tests() -> Line {
-    cargo().args(TESTS).var("RUSTC_WORKSPACE_WRAPPER", "clippy-driver")
+    cargo().args(TESTS).var(COMPILER.0, COMPILER.1)
 }
 
 /// The test programs of all crates, and the warnings of clippy and the compiler.

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use anyhow::Result;
 
 use super::modes::{MODES, Mode};
-use super::programs::Program;
+use super::programs::{COMPILER, Program};
 use super::{Extent, Plan};
 use crate::shell::Line;
 
@@ -31,10 +31,11 @@ const NOTED: [&str; 4] = BY_PLACE;
 const BY_TEST: &str = "refusals";
 /// Programs that also run in other modes.
 const IN_MODES: [&str; 3] = ["conformance", "programs", "storm"];
-/// Programs that start first, because they take longest. `compile_fail` calls cargo, which waits while another cargo
-/// builds.
+/// The program that calls cargo for the libraries that its cases name.
+const CALLS_CARGO: &str = "compile_fail";
+/// Programs that start first, because they take longest, or wait while another cargo builds.
 const FIRST: [&str; 10] = [
-    "compile_fail",
+    CALLS_CARGO,
     "conformance",
     "programs",
     "refusals",
@@ -182,6 +183,7 @@ pub(crate) fn results(folder: &Path, mode: &Mode) -> PathBuf {
 fn line(program: &Program, plan: &Plan<'_>) -> Line {
     let line = program.line().vars(plan.vars).var(ARENAS.0, ARENAS.1).args(plan.filter);
     let line = match program.name.as_str() {
+        CALLS_CARGO => line.var(COMPILER.0, COMPILER.1).var(WATCHDOG.0, WATCHDOG.1),
         BENCHES => line.var(LONG_WATCHDOG.0, LONG_WATCHDOG.1),
         name if WATCHED.contains(&name) => line,
         _ if program.is_emulated() => line.var(LONG_WATCHDOG.0, LONG_WATCHDOG.1),
