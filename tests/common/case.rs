@@ -12,7 +12,7 @@ const LIMIT: Duration = Duration::from_secs(120);
 #[derive(Clone)]
 pub struct Case {
     pub name: &'static str,
-    pub run: fn(&Subject),
+    pub run: Arc<dyn Fn(&Subject) + Send + Sync>,
     pub needs: Needs,
     /// `true` if the host decides the result before a recorder receives the work.
     pub host_side: bool,
@@ -79,6 +79,12 @@ pub enum Needs {
 
 /// Returns a case that runs on every subject.
 pub fn case(name: &'static str, run: fn(&Subject)) -> Case {
+    computed(name, run)
+}
+
+/// Returns a case whose name or whose code is computed, for instance from a seed.
+pub fn computed(name: &'static str, run: impl Fn(&Subject) + Send + Sync + 'static) -> Case {
+    let run = Arc::new(run);
     Case { name, run, needs: Needs::Nothing, host_side: false, limit: LIMIT, in_page: InPage::Everywhere }
 }
 

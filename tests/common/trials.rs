@@ -46,16 +46,23 @@ fn ignored(name: &'static str, place: Option<Arc<Place>>, reason: &'static str) 
 }
 
 fn trial(case: &Case, place: Arc<Place>) -> Trial {
-    let Case { name, run, limit, .. } = *case;
+    let Case { name, limit, .. } = *case;
+    let run = case.run.clone();
     let id = format!("{name}::{}", place.name());
     Trial::test(id.clone(), move || {
         let subject = Subject::new(place.clone());
-        results::noted(name, place.on(), || watched(&id, &subject, limit, run)).map_err(Failed::from)
+        let ended = || watched(&id, &subject, limit, move |subject| run(subject));
+        results::noted(name, place.on(), ended).map_err(Failed::from)
     })
 }
 
 /// Runs a case and fails if the validation layers report a message.
-fn watched(id: &str, subject: &Subject, limit: Duration, run: fn(&Subject)) -> Result<(), String> {
+fn watched(
+    id: &str,
+    subject: &Subject,
+    limit: Duration,
+    run: impl FnOnce(&Subject) + Send + 'static,
+) -> Result<(), String> {
     let watched = subject.place().is_vulkan();
     if watched {
         validation::forget();
