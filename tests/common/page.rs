@@ -4,10 +4,10 @@
 use super::case::{Case, NO_BLOCKING};
 use super::full::begin_case;
 use super::subject::{Place, Subject};
-use fencepost::{AdapterChoice, Context, ContextOptions};
+use fencepost::{AdapterChoice, Context, ContextOptions, ContextWatch};
 use std::cell::RefCell;
 use std::sync::Arc;
-use std::sync::mpsc::{Receiver, TryRecvError};
+use std::sync::mpsc::{Receiver, Sender, TryRecvError, channel};
 use std::time::Duration;
 use wasm_bindgen::prelude::*;
 
@@ -26,6 +26,8 @@ thread_local! {
     static PLACES: RefCell<Vec<Arc<Place>>> = RefCell::default();
     /// Subject of the trial that runs.
     static RUNNING: RefCell<Option<Subject>> = RefCell::default();
+    /// Contexts that this trial opens without its subject.
+    static OPENED: RefCell<Option<Receiver<ContextWatch>>> = RefCell::default();
 }
 
 /// Keeps the cases for the page, which calls the other functions.
@@ -94,15 +96,37 @@ pub fn run_trial(index: u32) {
     let (case, place) = trial(index);
     let subject = Subject::new(place);
     RUNNING.set(Some(subject.clone()));
+    OPENED.set(None);
     begin_case(subject.is_cpu());
     (case.run)(&subject);
+    subject.watch_all(opened());
     subject.settle(SETTLE);
+}
+
+/// Returns a sender for contexts that the trial opens without its subject.
+pub fn watcher() -> Sender<ContextWatch> {
+    let (sender, receiver) = channel();
+    OPENED.set(Some(receiver));
+    sender
+}
+
+/// Returns the contexts that were sent since the last call.
+fn opened() -> Vec<ContextWatch> {
+    OPENED.with_borrow(|opened| opened.iter().flat_map(|receiver| receiver.try_iter()).collect())
 }
 
 /// Returns the state dumps of the contexts of the trial that runs.
 #[wasm_bindgen]
 pub fn state_of_trial() -> String {
-    RUNNING.with_borrow(|subject| subject.as_ref().map(Subject::dump)).unwrap_or_default()
+    let Some(subject) = RUNNING.with_borrow(Clone::clone) else { return String::new() };
+    subject.watch_all(opened());
+    subject.dump()
+}
+
+/// Returns the size of the memory of the WebAssembly in bytes. It never shrinks.
+pub fn memory_bytes() -> usize {
+    const PAGE: usize = 65536;
+    PAGE * core::arch::wasm32::memory_size::<0>()
 }
 
 /// Polls a future each time that it was woken, until it is ready. The page runs between two polls.

@@ -261,6 +261,11 @@ impl Subject {
         self.watches.lock().unwrap_or_else(PoisonError::into_inner).push(ctx.diagnostics().watch());
     }
 
+    /// Adds contexts that the case has opened itself to the watchdog.
+    pub fn watch_all(&self, watches: impl IntoIterator<Item = ContextWatch>) {
+        self.watches.lock().unwrap_or_else(PoisonError::into_inner).extend(watches);
+    }
+
     /// Makes [`settle`](Self::settle) ignore all contexts so far, because the case leaks one.
     pub fn leaks(&self) {
         self.watches.lock().unwrap_or_else(PoisonError::into_inner).clear();

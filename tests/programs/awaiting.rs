@@ -1,6 +1,7 @@
 //! Runs programs without blocking: a small executor awaits every result.
 
 use super::case::{Adapter, Cpu};
+use super::common::received;
 use super::common::subject::{self, Subject};
 use super::held::Reading;
 use super::machine::Machine;
@@ -122,7 +123,7 @@ impl Machine {
         }
         let waker = |task| Waker::from(Arc::new(Ready { task, queue: Mutex::new(ready.clone()) }));
         loop {
-            let task = woken.recv().expect("this thread may send");
+            let task = received(&woken);
             let waker = waker(task);
             let mut cx = Task::from_waker(&waker);
             match task {

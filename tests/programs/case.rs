@@ -13,6 +13,10 @@ use fencepost::{Context, ContextOptions, Policy, SimulatorOptions};
 /// random.
 const TRIES: usize = 4;
 
+/// The policies, with their names in the names of tests.
+pub const POLICIES: [(&str, Policy); 3] =
+    [("ordered", Policy::Ordered), ("checked", Policy::Checked), ("unchecked", Policy::Unchecked)];
+
 /// The CPU recorder with the options and the faults of a seed.
 #[derive(Clone)]
 pub struct Cpu {
@@ -34,8 +38,9 @@ impl Place for Cpu {
         self.policy
     }
 
+    /// In a page, turns of the event loop do the work of threads.
     fn threads(&self) -> bool {
-        self.options.threads
+        self.options.threads || cfg!(target_arch = "wasm32")
     }
 }
 
@@ -138,13 +143,18 @@ fn explain(seed: u64, trial: &impl Trial, ops: &[Op], what: &str) -> String {
     eprintln!("the program of seed {seed} fails, looking for a smaller one: {what}");
     let error = |ops: &[Op]| (0..TRIES).find_map(|_| trial.run(seed, ops).err());
     // A hang takes a minute to detect, so its program is not minimized.
-    let hangs = what.starts_with(super::run::HANG);
+    let hangs = what.starts_with(super::guarded::HANG);
     let small = if hangs { ops.to_vec() } else { shrink(ops, trial.policy(), |ops| error(ops).is_some()) };
     let again =
         if hangs { None } else { error(&small) }.unwrap_or_else(|| format!("{what} (not every time)"));
-    let lines: Vec<String> = small.iter().enumerate().map(|(at, op)| format!("  {at:3}  {op:?}")).collect();
     format!(
         "FENCEPOST_SEED={seed} replays it\n{}\n{again}\nthe full program failed with: {what}",
-        lines.join("\n")
+        listed(&small)
     )
+}
+
+/// Returns a line for each operation.
+pub fn listed(ops: &[Op]) -> String {
+    let lines = ops.iter().enumerate().map(|(at, op)| format!("  {at:3}  {op:?}"));
+    lines.collect::<Vec<_>>().join("\n")
 }

@@ -3,11 +3,12 @@
 use super::case::{Cpu, Trial};
 use super::checked::Model;
 use super::generate::{Style, program, repaired};
+use super::guarded::guarded;
 use super::held::{Held, Reading};
 use super::machine::{Machine, Outcome};
 use super::op::{Contents, How, Id, Maker, Op, Ty};
 use super::oracle::{Oracle, Word};
-use super::run::{Place, compare, guarded};
+use super::run::{Place, compare};
 use fastrand::Rng;
 use fencepost::prelude::*;
 use fencepost::{Capture, Error, ErrorDetail, Graph, Output, Replay};

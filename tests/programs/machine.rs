@@ -58,6 +58,28 @@ pub struct Machine {
     log: Log,
 }
 
+/// Returns a function for a callback. It returns `true` if the event is complete.
+#[cfg(not(target_arch = "wasm32"))]
+fn asked(event: Event) -> impl FnOnce() -> bool + Send + 'static {
+    move || event.is_complete().is_ok_and(|done| done)
+}
+
+/// The same in a page. Its events are not `Send`, but its callbacks run on the same thread.
+#[cfg(target_arch = "wasm32")]
+fn asked(event: Event) -> impl FnOnce() -> bool + Send + 'static {
+    thread_local! {
+        static EVENTS: std::cell::RefCell<Vec<Option<Event>>> = std::cell::RefCell::default();
+    }
+    let at = EVENTS.with_borrow_mut(|events| {
+        events.push(Some(event));
+        events.len() - 1
+    });
+    move || {
+        let event = EVENTS.with_borrow_mut(|events| events[at].take());
+        event.is_some_and(|event| event.is_complete().is_ok_and(|done| done))
+    }
+}
+
 fn told(done: bool) -> Outcome {
     if done { Outcome::Told } else { Outcome::Later }
 }
@@ -214,13 +236,13 @@ impl Machine {
 
     fn callback(&mut self, q: Id) -> Result<()> {
         let queue = &self.queues[&q];
-        let before = queue.marker();
+        let before = asked(queue.marker());
         let log = self.log.clone();
         let asks = self.asks;
         let count = self.callbacks.entry(q).or_default();
         let number = *count;
         queue.callback(move || {
-            let done = !asks || before.is_complete().is_ok_and(|done| done);
+            let done = !asks || before();
             log.lock().unwrap_or_else(PoisonError::into_inner).push((q, number, done));
         })?;
         *count += 1;

@@ -33,7 +33,7 @@ pub fn trials() -> Vec<Trial> {
 
 fn trial(name: &str, queues: usize, policy: Policy, ops: Vec<Op>) -> Trial {
     let ops: Vec<Op> = (1..=queues).map(|q| Op::Queue { q, urgency: 0, at: 0 }).chain(ops).collect();
-    super::trial(format!("p08_{name}"), CPU, move || {
+    super::trials::trial(format!("p08_{name}"), CPU, move || {
         for seed in 0..SEEDS {
             let place = Cpu::of_seed(seed, policy);
             run(&place, &ops).map_err(|what| format!("with the options of seed {seed}: {what}"))?;

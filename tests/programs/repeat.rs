@@ -2,10 +2,10 @@
 
 use super::case::{Cpu, Trial};
 use super::generate::{Style, program};
+use super::guarded::guarded;
 use super::legal::Legal;
 use super::machine::{Machine, Outcome};
 use super::op::{Op, Wait};
-use super::run::guarded;
 use fastrand::Rng;
 use fencepost::Policy;
 use fencepost::testing::{self, CpuFaults};

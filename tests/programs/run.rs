@@ -2,21 +2,11 @@
 
 use super::awaiting::Waits;
 use super::checked::Model;
-use super::common::subject::settle;
-use super::common::trials::SETTLE;
-use super::common::watchdog::{Ended, in_time, within};
+use super::guarded::guarded;
 use super::machine::{Machine, Outcome};
 use super::op::Op;
 use super::oracle::{Oracle, Word};
-use fencepost::{Context, ContextWatch, Policy};
-use std::sync::mpsc::{Sender, channel};
-use std::time::Duration;
-
-/// Time limit of a program. A longer program counts as a hang and fails.
-const LIMIT: Duration = Duration::from_secs(60);
-
-/// Start of the message of a hang.
-pub const HANG: &str = "not over within";
+use fencepost::{Context, Policy};
 
 /// Opens the contexts of a program and selects the way in which it waits.
 pub trait Place: Clone + Send + 'static {
@@ -32,7 +22,7 @@ pub trait Place: Clone + Send + 'static {
     }
 }
 
-/// Runs a program on one fresh context or two, on a new thread. A panic or a hang is a failure too.
+/// Runs a program on one fresh context or two, [guarded]. A panic or a hang is a failure too.
 pub fn run(place: &impl Place, ops: &[Op]) -> Result<(), String> {
     let place = place.clone();
     let ops = ops.to_vec();
@@ -46,31 +36,6 @@ pub fn run(place: &impl Place, ops: &[Op]) -> Result<(), String> {
         let machine = Machine::new(contexts, place.threads(), asks).waiting(place.waits());
         execute(machine, place.policy(), &ops)
     })
-}
-
-/// Runs `body` on a new thread. If it does not end in time, the error shows the state of the contexts that it sent.
-pub fn guarded<R: Send + 'static>(
-    body: impl FnOnce(Sender<ContextWatch>) -> Result<R, String> + Send + 'static,
-) -> Result<R, String> {
-    let (sender, watch) = channel();
-    let ended = within("program", LIMIT, move || body(sender)).unwrap_or_else(|ended| match ended {
-        Ended::Panicked(message) => Err(format!("panic: {message}")),
-        Ended::Late => Err(format!("{HANG} {LIMIT:?}\n{}", states_of(watch.try_iter()))),
-    });
-    settle(&watch.try_iter().collect::<Vec<_>>(), SETTLE);
-    ended
-}
-
-fn states_of(watches: impl Iterator<Item = ContextWatch>) -> String {
-    watches.map(state_of).collect::<Vec<_>>().join("\n")
-}
-
-/// Returns the state of a context, if its lock can be acquired.
-fn state_of(watch: ContextWatch) -> String {
-    match in_time(move || watch.state_dump()) {
-        Some(state) => state.unwrap_or_else(|| "the context is gone".into()),
-        None => "a thread stays in the lock of the context".into(),
-    }
 }
 
 fn execute(mut machine: Machine, policy: Policy, ops: &[Op]) -> Result<(), String> {

@@ -1,6 +1,7 @@
 //! Waits on the host for the results of a program.
 
 use super::awaiting::Waits;
+use super::common::block_on;
 use super::held::Reading;
 use super::machine::{Machine, Outcome};
 use super::op::{Id, Wait};
@@ -53,7 +54,7 @@ impl Machine {
     pub fn get<T: Unpin + 'static>(&mut self, pending: Pending<T>) -> Result<T> {
         match self.waits {
             Waits::AsDrawn => pending.wait(),
-            Waits::Awaited => pollster::block_on(pending),
+            Waits::Awaited => block_on(pending),
             Waits::AwaitedBesideReads => self.awaited_beside_reads(pending),
         }
     }
@@ -65,7 +66,7 @@ impl Machine {
     /// Awaits a result on an executor. Without threads it polls in a loop.
     fn awaited<T: Unpin + 'static>(&self, mut pending: Pending<T>) -> Result<T> {
         if self.threads {
-            return pollster::block_on(pending);
+            return block_on(pending);
         }
         let mut cx = std::task::Context::from_waker(Waker::noop());
         loop {
