@@ -16,6 +16,10 @@ extern "C" {
     /// Suspends the stack until the event loop of the page has run. The page replaces this import by a suspending one.
     #[wasm_bindgen(js_name = fencepostPause)]
     fn pause();
+    /// Asks for the end of the process in which the browser's GPU work runs, and returns at once. If there is no such
+    /// process, the trial ends as not possible.
+    #[wasm_bindgen(js_name = fencepostEndGpu)]
+    pub fn end_gpu_process();
     /// Keeps the message of a panic, which ends the page's WebAssembly.
     #[wasm_bindgen(js_name = fencepostPanic)]
     fn keep_panic(message: &str);

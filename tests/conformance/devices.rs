@@ -6,6 +6,8 @@ mod cpu;
 mod driver_calls;
 #[cfg(target_arch = "wasm32")]
 no_page!(driver_calls, "devices/driver_calls.rs", NO_DRIVER);
+#[cfg(target_arch = "wasm32")]
+mod gpu_process;
 mod groups;
 mod lanes;
 mod late_errors;
@@ -29,6 +31,8 @@ pub fn cases() -> Vec<Case> {
         several::cases(),
         groups::cases(),
         driver_calls::cases(),
+        #[cfg(target_arch = "wasm32")]
+        gpu_process::cases(),
     ];
     parts.concat()
 }

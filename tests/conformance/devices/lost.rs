@@ -29,7 +29,7 @@ pub fn cases() -> Vec<Case> {
     ]
 }
 
-const N: usize = 256;
+pub(super) const N: usize = 256;
 
 pub(super) fn is_loss(error: &Error) -> bool {
     matches!(error.detail(), ErrorDetail::DeviceLost { .. })

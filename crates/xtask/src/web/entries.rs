@@ -28,6 +28,8 @@ pub(super) enum Entry {
     Count { trials: usize },
     /// A trial begins.
     Begin(BegunTrial),
+    /// The trial needs the end of the browser's GPU process.
+    Kill,
     /// A trial has ended.
     End(Trial),
     /// The page could not start.
@@ -75,9 +77,18 @@ enum TrialResult {
 impl Trial {
     /// Returns a trial whose page has ended during it, for this reason.
     pub(super) fn lost(begun: BegunTrial, reason: &str) -> Self {
+        Self::ended(begun, TrialResult::Fail, reason)
+    }
+
+    /// Returns a trial that is not possible in this browser, for this reason.
+    pub(super) fn impossible(begun: BegunTrial, reason: &str) -> Self {
+        Self::ended(begun, TrialResult::NotPossible, reason)
+    }
+
+    fn ended(begun: BegunTrial, result: TrialResult, reason: &str) -> Self {
         let BegunTrial { at, name, .. } = begun;
         let reason = Some(reason.into());
-        Self { at, name, result: TrialResult::Fail, reason, seconds: 0.0, late: 0.0, errors: Vec::new() }
+        Self { at, name, result, reason, seconds: 0.0, late: 0.0, errors: Vec::new() }
     }
 
     /// Returns `true` if the case failed, or the page wrote errors to its console while it passed.
@@ -209,6 +220,7 @@ mod tests {
         assert!(matches!(entry(r#"{"page":0,"kind":"count","trials":7}"#), Entry::Count { trials: 7 }));
         let begun = entry(r#"{"page":0,"kind":"begin","at":1,"name":"a","limit":120}"#);
         assert!(matches!(begun, Entry::Begin(BegunTrial { at: 1, .. })));
+        assert!(matches!(entry(r#"{"page":0,"kind":"kill"}"#), Entry::Kill));
         assert!(matches!(entry(r#"{"page":0,"kind":"broken","reason":"a"}"#), Entry::Broken { .. }));
         assert!(matches!(entry(r#"{"page":0,"kind":"done"}"#), Entry::Done));
     }
