@@ -50,9 +50,9 @@ pub(crate) enum Command {
         All steps run, also after failures; the last line is `N passed, N failed`. The step count is skipped if it has\n\
         passed with the same inputs, and deny if cargo-deny is missing and may not be built. With --full also:\n\
         doc, targets --web, package, model, fuzz, functions, languages, versions, features, demo, page, window,\n\
-        msrv, outside, mpi, windows, arm. The last two run if their tools are there.\n\
+        msrv, outside, mpi, windows, arm, web. The last three run if their tools or browsers are there.\n\
         With CI set: every adapter the system can get. With --full also as with --install-tools, with the tools of windows\n\
-        and arm, and `cargo package` refuses uncommitted changes.")]
+        and arm and with Chromium, and `cargo package` refuses uncommitted changes.")]
     Test {
         #[command(flatten)]
         adapters: Adapters,
@@ -60,8 +60,8 @@ pub(crate) enum Command {
         #[arg(long)]
         install_tools: bool,
         /// Run every case on every adapter in every mode, the loom models, the oldest versions and the oldest Rust, each
-        /// feature alone, a program in a window, a program outside, and the tests under Wine and on ARM: meant for a run
-        /// overnight
+        /// feature alone, a program in a window, a program outside, and the tests under Wine, on ARM and in a browser: meant
+        /// for a run overnight
         #[arg(long)]
         full: bool,
         /// Arguments for the test programs, for instance a part of a test's name; then only the default mode runs
@@ -293,22 +293,31 @@ pub(crate) enum Command {
         no_install: bool,
     },
     /// Builds the page that runs the library in a browser, and prints its size
-    #[command(after_help = "Examples:\n  cargo xtask page\n  cargo xtask page --serve\n\n\
+    #[command(
+        after_help = "Examples:\n  cargo xtask page\n  cargo xtask page --serve\n  cargo xtask page --screenshots\n\n\
         The page is that of examples/web. Its four files are in target/page, for any web server. Builds the program\n\
         wasm-bindgen into target/tools if it is missing (some minutes). Exits with 1 if the page has more than 3 MB,\n\
-        compressed with gzip.")]
+        compressed with gzip. With --screenshots, Chromium shows the page on a light screen, on a dark screen and without\n\
+        WebGPU, and the pictures are in target/page-pictures; an error that the page shows is an error of the command."
+    )]
     Page {
         /// Serve it on localhost, and print the address
         #[arg(long)]
         serve: bool,
+        /// Take pictures of it in Chromium, which is installed if it is missing
+        #[arg(long)]
+        screenshots: bool,
     },
-    /// Runs the conformance cases in a page of a browser
+    /// Runs the conformance cases and the random programs in a page of a browser
     #[command(after_help = "Examples:\n  cargo xtask web\n  cargo xtask web --browser firefox -- q04\n\n\
         Chromium uses its own SwiftShader, Firefox lavapipe. A missing browser is installed from the packages of the system,\n\
         and the program wasm-bindgen is built into target/tools (some minutes). A case that is not possible in a page, for\n\
         instance because it starts a thread, counts with its reason. After a failure or a freeze the run goes on with the\n\
-        next case. The results are in target/results/web, a line of JSON for each case and place. Exits with 1 if a case\n\
-        fails, writes to the console of the page, or freezes the page.")]
+        next case. After the conformance cases come the random programs of 200 seeds, each a case of its own, and a minute\n\
+        of work in which memory must stay flat. One case ends the browser's GPU process. The results are in\n\
+        target/results/web, a line of JSON for each case and place, which is written when the case ends; of Chromium there\n\
+        is a picture of the last page too. Exits with 1 if a case fails, writes to the console of the page, or freezes the\n\
+        page.")]
     Web {
         /// Browser that runs the cases
         #[arg(long, value_enum, default_value_t = Browser::Chromium)]

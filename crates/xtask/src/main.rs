@@ -118,7 +118,7 @@ fn run(command: Command) -> Result<bool> {
         Command::Book { serve, open, no_install } => {
             book::book(&workspace, &book::Options { serve, open, may_install: !no_install })
         }
-        Command::Page { serve } => page::page(&workspace, serve),
+        Command::Page { serve, screenshots } => page::page(&workspace, &page::Options { serve, screenshots }),
         Command::Web { browser, limit, no_install, filter } => {
             let filter = filter.unwrap_or_default();
             let options = web::Options { browser, filter, limit, may_install: !no_install };

@@ -1,17 +1,23 @@
-//! `cargo xtask page`: builds the page of `examples/web` into target/page, prints its size, and serves it.
+//! `cargo xtask page`: builds the page of `examples/web` into target/page, prints its size, serves it, and takes pictures.
 
 use std::fs;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
+use std::sync::mpsc::channel;
+use std::thread;
+use std::time::{Duration, Instant};
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result, bail, ensure};
 use flate2::Compression;
 use flate2::write::GzEncoder;
+use serde_json::{Value, json};
 
 use crate::shell::{cargo, line};
 use crate::steps::Done;
 use crate::targets::{self, Target};
-use crate::web::{bindgen, server};
+use crate::web::devtools::DevTools;
+use crate::web::server::{self, Server};
+use crate::web::{Browser, bindgen};
 use crate::workspace::{Workspace, text_of};
 
 /// Folder of the package.
@@ -25,6 +31,43 @@ const LINK: &str = r#"<link rel="stylesheet" href="style.css">"#;
 /// Maximum size of the compressed page, in bytes.
 const LIMIT: u64 = 3_000_000;
 
+/// The looks of the page in the pictures. The last one changes the browser.
+const LOOKS: [Look; 3] = [
+    Look { name: "light", scheme: "light", has_webgpu: true },
+    Look { name: "dark", scheme: "dark", has_webgpu: true },
+    Look { name: "without-webgpu", scheme: "light", has_webgpu: false },
+];
+/// Width of the window in the pictures, and its height until the page is complete: all sections fit in and start.
+const WINDOW: (u64, u64) = (900, 5000);
+/// Longest time until all sections show a result. Without WebGPU the CPU device interprets their kernels.
+const COMPLETE: Duration = Duration::from_secs(300);
+/// Longest time in which the browser goes to the address of the page.
+const NAVIGATION: Duration = Duration::from_secs(30);
+/// Expression of JavaScript for the state of the page: its address, `true` if all sections show a result, its errors, and
+/// the height of its contents.
+const STATE: &str = "({
+    look: location.search,
+    complete: ['first', 'bits', 'races', 'queues', 'water'].every(
+        (section) => document.getElementById(`${section}-result`).textContent),
+    errors: [...document.querySelectorAll('.error')].map((error) => error.textContent).join(' ').trim(),
+    height: Math.ceil(document.querySelector('footer').getBoundingClientRect().bottom + scrollY) + 32,
+})";
+
+/// Arguments of the command `page`.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Options {
+    pub(crate) serve: bool,
+    pub(crate) screenshots: bool,
+}
+
+/// A way in which a visitor sees the page.
+struct Look {
+    name: &'static str,
+    /// Colours that the visitor prefers.
+    scheme: &'static str,
+    has_webgpu: bool,
+}
+
 /// The size of a file of the page.
 struct FileSize {
     name: String,
@@ -32,17 +75,89 @@ struct FileSize {
     gzipped: u64,
 }
 
-/// Builds the page and prints its size. With `serve`, serves it until the program is interrupted.
+/// Builds the page and prints its size. Takes pictures if they are wanted. With `serve`, serves the page until the program
+/// is interrupted.
 ///
 /// # Errors
-/// The page cannot be built, or is too large.
-pub(crate) fn page(workspace: &Workspace, serve: bool) -> Result<()> {
+/// The page cannot be built, is too large, or shows an error in a picture.
+pub(crate) fn page(workspace: &Workspace, options: &Options) -> Result<()> {
     let folder = build(workspace)?;
     let sizes = sizes(&folder)?;
     println!("{}", table(&sizes));
     check_size(&sizes)?;
     eprintln!("xtask: the page is in {}", folder.display());
-    if serve { server::serve(&folder) } else { Ok(()) }
+    if options.screenshots {
+        take_pictures(workspace, &folder)?;
+    }
+    if options.serve { server::serve(&folder) } else { Ok(()) }
+}
+
+/// Shows the page in Chromium in each look, and writes a picture of each.
+fn take_pictures(workspace: &Workspace, folder: &Path) -> Result<()> {
+    let program = Browser::Chromium.find(true)?.context("there is no Chromium")?;
+    let (post, _posted) = channel();
+    let server = Server::start(folder, post)?;
+    let profile = workspace.made("page-profile")?;
+    let _browser = Browser::Chromium.start(&program, &profile, "about:blank")?;
+    let mut tools = DevTools::connect(&profile)?;
+    tools.call("Page.enable", json!({}))?;
+    let pictures = workspace.made("page-pictures")?;
+    for look in &LOOKS {
+        let png = picture(&mut tools, &server.address(), look);
+        let file = pictures.join(format!("{}.png", look.name));
+        fs::write(&file, png.with_context(|| format!("no picture `{}`", look.name))?)
+            .with_context(|| format!("cannot write {}", file.display()))?;
+        eprintln!("xtask: a picture is {}", file.display());
+    }
+    Ok(())
+}
+
+/// Returns a picture of the whole page, once all sections show a result.
+fn picture(tools: &mut DevTools, address: &str, look: &Look) -> Result<Vec<u8>> {
+    let preferred = json!({ "name": "prefers-color-scheme", "value": look.scheme });
+    tools.call("Emulation.setEmulatedMedia", json!({ "features": [preferred] }))?;
+    if !look.has_webgpu {
+        let source = "delete Navigator.prototype.gpu";
+        tools.call("Page.addScriptToEvaluateOnNewDocument", json!({ "source": source }))?;
+    }
+    resize(tools, WINDOW.1)?;
+    tools.call("Page.navigate", json!({ "url": format!("{address}?{}", look.name) }))?;
+    let start = Instant::now();
+    let height = loop {
+        let state = match tools.value_of(STATE) {
+            // While the browser goes to the address, it may refuse to evaluate.
+            Err(_) if start.elapsed() < NAVIGATION => Value::Null,
+            state => state?,
+        };
+        if let Some(height) = height_if_complete(&state, look.name)? {
+            break height;
+        }
+        ensure!(start.elapsed() < COMPLETE, "after {COMPLETE:?}, the state of the page is {state}");
+        thread::sleep(Duration::from_millis(250));
+    };
+    resize(tools, height)?;
+    tools.picture()
+}
+
+/// Returns the height of the page with this look if all its sections show a result.
+///
+/// # Errors
+/// The page shows an error.
+fn height_if_complete(state: &Value, look: &str) -> Result<Option<u64>> {
+    // Until the browser has gone to the address, the state is that of the page before, or none.
+    if state["look"].as_str().and_then(|search| search.strip_prefix('?')) != Some(look) {
+        return Ok(None);
+    }
+    if let Some(errors) = state["errors"].as_str().filter(|errors| !errors.is_empty()) {
+        bail!("the page shows an error: {errors}");
+    }
+    Ok(state["height"].as_u64().filter(|_| state["complete"] == true))
+}
+
+/// Gives the window another height.
+fn resize(tools: &mut DevTools, height: u64) -> Result<()> {
+    let size = json!({ "width": WINDOW.0, "height": height, "deviceScaleFactor": 1, "mobile": false });
+    tools.call("Emulation.setDeviceMetricsOverride", size).map(drop)
 }
 
 /// Tests the package on this machine, and builds the page if tools may be installed for it.
@@ -60,7 +175,7 @@ pub(crate) fn check(workspace: &Workspace, may_install: bool) -> Result<Done> {
     if !may_install {
         return Ok(Done::Partly("the build for the web, whose tools may have to be installed".to_owned()));
     }
-    page(workspace, false).map(|()| Done::Yes)
+    page(workspace, &Options::default()).map(|()| Done::Yes)
 }
 
 /// Builds the page and returns its folder.
@@ -188,6 +303,28 @@ mod tests {
         let sizes = sizes(dir.path()).expect("readable");
         assert_eq!((&*sizes[0].name, &*sizes[1].name, sizes[1].bytes), ("a.html", "b.js", 10_000));
         assert!(sizes[1].gzipped < 100, "{} bytes", sizes[1].gzipped);
+    }
+
+    #[test]
+    fn a_picture_waits_for_all_results_of_its_look_and_refuses_errors() {
+        let state = |look: &str, complete: bool, errors: &str| json!({ "look": look, "complete": complete, "errors": errors, "height": 3000 });
+        let height = |state: Value| height_if_complete(&state, "dark");
+        assert_eq!(height(state("?dark", true, "")).expect("no error"), Some(3000));
+        for early in [state("?dark", false, ""), state("?light", true, "of the page before"), Value::Null] {
+            assert_eq!(height(early).expect("no error"), None);
+        }
+        let error = height(state("?dark", false, "no adapter")).expect_err("the page shows one").to_string();
+        assert!(error.contains("no adapter"), "{error}");
+    }
+
+    #[test]
+    fn the_page_has_the_elements_whose_results_a_picture_needs() {
+        let document = text("examples/web/index.html");
+        for section in ["first", "bits", "races", "queues", "water"] {
+            assert!(STATE.contains(&format!("'{section}'")), "{section}");
+            assert!(document.contains(&format!("id=\"{section}-result\"")), "{section}");
+        }
+        assert!(document.contains("<footer>") && document.contains("class=\"error\""));
     }
 
     #[test]

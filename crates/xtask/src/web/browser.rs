@@ -65,7 +65,7 @@ impl Browser {
     }
 
     /// Returns the browser's program. If it is missing, and `may_install`, it is installed first.
-    pub(super) fn find(self, may_install: bool) -> Result<Option<PathBuf>> {
+    pub(crate) fn find(self, may_install: bool) -> Result<Option<PathBuf>> {
         let names: &[&str] = match self {
             Self::Chromium => &["chromium", "chromium-browser", "google-chrome"],
             Self::Firefox => &["firefox-esr", "firefox"],
@@ -82,7 +82,7 @@ impl Browser {
     }
 
     /// Starts the browser with an empty profile, and opens an address.
-    pub(super) fn start(self, program: &Path, profile: &Path, address: &str) -> Result<Running> {
+    pub(crate) fn start(self, program: &Path, profile: &Path, address: &str) -> Result<Running> {
         emptied(profile)?;
         let line = match self {
             Self::Chromium => {
@@ -91,9 +91,10 @@ impl Browser {
                 let flags =
                     ["--headless=new", "--no-sandbox", "--no-first-run", "--disable-background-networking"];
                 let gpu = ["--enable-unsafe-webgpu", "--use-webgpu-adapter=swiftshader"];
-                // Otherwise a page that has lost the GPU process may get no other device until its visitor agrees.
-                let again = "--disable-domain-blocking-for-3d-apis";
-                line(program).args(flags).args(gpu).arg(again).arg(data).arg(address)
+                // The first writes the port of the DevTools into the profile. Without the second, a page that has lost the
+                // GPU process may get no other device until its visitor agrees.
+                let tools = ["--remote-debugging-port=0", "--disable-domain-blocking-for-3d-apis"];
+                line(program).args(flags).args(gpu).args(tools).arg(data).arg(address)
             }
             Self::Firefox => {
                 fs::write(profile.join("user.js"), SETTINGS)
@@ -112,7 +113,7 @@ impl Browser {
 }
 
 /// A browser that runs. Its drop ends it.
-pub(super) struct Running {
+pub(crate) struct Running {
     browser: Browser,
     child: Child,
     said: Arc<Mutex<String>>,

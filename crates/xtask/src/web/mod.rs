@@ -7,6 +7,7 @@
 
 pub(crate) mod bindgen;
 mod browser;
+pub(crate) mod devtools;
 mod entries;
 mod pages;
 pub(crate) mod server;
@@ -19,6 +20,7 @@ use std::time::Duration;
 use anyhow::{Context, Error, Result, ensure};
 
 pub(crate) use self::browser::Browser;
+use self::devtools::DevTools;
 use self::entries::{Trial, summary};
 use self::pages::{Pages, Patience};
 use self::server::Server;
@@ -93,10 +95,24 @@ pub(crate) fn run(workspace: &Workspace, options: &Options) -> Result<Option<Ran
             let query = format!("{part}&only={}&limit={limit}", options.filter);
             browser.start(&program, &profile, &format!("{}?{query}", server.address()))
         };
-        pages.run(start).map(drop)
+        let _last = pages.run(start)?;
+        if browser == Browser::Chromium {
+            keep_picture(&profile, &results.join(format!("{}.png", browser.name())));
+        }
+        Ok(())
     };
     let error = MODULES.into_iter().try_for_each(run_module).err();
     Ok(Some(Ran { trials: pages.finish(), error }))
+}
+
+/// Keeps a picture of the page that Chromium shows. A run goes on without one.
+fn keep_picture(profile: &Path, file: &Path) {
+    let taken = DevTools::connect(profile).and_then(|mut tools| tools.picture());
+    let kept = taken
+        .and_then(|png| fs::write(file, png).with_context(|| format!("cannot write {}", file.display())));
+    if let Err(error) = kept {
+        eprintln!("xtask: there is no picture of the page: {error:#}");
+    }
 }
 
 impl Ran {

@@ -29,14 +29,14 @@ pub(crate) fn serve(folder: &Path) -> Result<()> {
 }
 
 /// A server on a free port, as long as the process lives.
-pub(super) struct Server(SocketAddr);
+pub(crate) struct Server(SocketAddr);
 
 impl Server {
     /// Serves a folder on a thread, and sends what pages post to `posts`.
     ///
     /// # Errors
     /// No port is free.
-    pub(super) fn start(folder: &Path, posts: Sender<String>) -> Result<Self> {
+    pub(crate) fn start(folder: &Path, posts: Sender<String>) -> Result<Self> {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).context("cannot listen on localhost")?;
         let address = listener.local_addr().context("the server has no address")?;
         let folder = folder.to_owned();
@@ -45,7 +45,7 @@ impl Server {
     }
 
     /// Returns the address of the page.
-    pub(super) fn address(&self) -> String {
+    pub(crate) fn address(&self) -> String {
         format!("http://{}/", self.0)
     }
 }
