@@ -29,6 +29,7 @@ use crate::steps::{Done, Step, Steps, timed};
 use crate::suite::{self, Extent, MODES, Plan, Program};
 use crate::targets::{self, Target};
 use crate::versions::versions;
+use crate::web;
 use crate::window;
 use crate::windows::{self, windows};
 use crate::workspace::Workspace;
@@ -38,8 +39,8 @@ pub(crate) struct Options {
     pub(crate) request: Request,
     pub(crate) install_tools: bool,
     /// `true` to run every case in every mode, the packages, the loom models, the oldest dependencies, each feature
-    /// alone, the demo with its own features, the page, the window, the oldest Rust, `outside`, `mpi`, `windows`
-    /// and `arm`.
+    /// alone, the demo with its own features, the page, the window, the oldest Rust, `outside`, `mpi`, `windows`,
+    /// `arm` and `web`.
     pub(crate) full: bool,
     pub(crate) filter: Vec<String>,
 }
@@ -125,7 +126,7 @@ fn checks(
 ) -> Vec<Step> {
     let may_install = options.request.may_install;
     let done = |line: Line| line.dir(workspace.root()).run().map(|()| Done::Yes);
-    let web = || targets::check(workspace, &[Target::Web], may_install).map(|()| Done::Yes);
+    let target = || targets::check(workspace, &[Target::Web], may_install).map(|()| Done::Yes);
     let mut steps = vec![
         timed("doc tests", || {
             ran.fetch_add(suite::doc_tests(workspace, &options.filter)?, Ordering::Relaxed);
@@ -142,7 +143,7 @@ fn checks(
             when_changed(workspace, "count", || count::check(workspace, may_install))
         }));
         steps.push(timed("doc", || done(doc())));
-        steps.push(timed("targets --web", web));
+        steps.push(timed("targets --web", target));
         steps.push(timed("package", || package(workspace).map(|()| Done::Yes)));
         steps.push(timed("model", || model(workspace, &[]).map(|()| Done::Yes)));
         steps.push(timed("fuzz", || fuzz(workspace, FUZZ_SECONDS, may_install)));
@@ -161,6 +162,7 @@ fn checks(
         }));
         steps.push(timed("arm", || arm(workspace, &arm::Options { conformance: false, may_fetch })));
         steps.push(timed("mpi", || mpi(workspace, may_install)));
+        steps.push(timed("web", || web::check(workspace, may_install, may_fetch)));
     }
     steps
 }

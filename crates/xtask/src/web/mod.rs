@@ -73,6 +73,26 @@ pub(crate) fn web(workspace: &Workspace, options: &Options) -> Result<Done> {
     Ok(Done::Yes)
 }
 
+/// Runs all cases in Chromium, and in Firefox if it is installed. A browser that is not there is left out; `may_fetch`
+/// installs Chromium.
+pub(crate) fn check(workspace: &Workspace, may_install: bool, may_fetch: bool) -> Result<Done> {
+    let mut left_out = Vec::new();
+    let all = [Browser::Chromium, Browser::Firefox];
+    for browser in all {
+        if browser.find(may_fetch && browser == Browser::Chromium)?.is_none() {
+            left_out.push(format!("no {}", browser.package()));
+            continue;
+        }
+        let options = Options { browser, filter: String::new(), limit: None, may_install };
+        web(workspace, &options)?;
+    }
+    Ok(match left_out.len() {
+        0 => Done::Yes,
+        some if some < all.len() => Done::Partly(left_out.join(", ")),
+        _ => Done::Skipped(left_out.join(", ")),
+    })
+}
+
 /// Runs the cases, and writes each result into a file when its case ends. Returns `None` if there is no browser.
 ///
 /// # Errors
