@@ -20,8 +20,8 @@ const ON_CPU: u64 = 1000;
 const FAULTY: u64 = 500;
 /// Number of programs that run twice, in the full suite.
 const REPEATED: u64 = 300;
-/// Number of captured programs on the CPU recorder, for each policy.
-const CAPTURED: u64 = 200;
+/// Number of captured programs on the CPU recorder, for each policy, in the full suite.
+const CAPTURED: u64 = 800;
 /// Number of captured programs on each adapter, for each policy, in the full suite.
 const CAPTURED_ON_ADAPTER: u64 = 30;
 /// Number of parallel trials on the CPU recorder. Their programs mostly wait for sleeping threads.
@@ -87,10 +87,10 @@ fn on_cpu(name: &str, policy: Policy, half: u64) -> Trial {
     })
 }
 
-/// Returns the number of programs on the CPU recorder, and of awaited programs: all of `count` in the full suite, a quarter
+/// Returns the number of programs on the CPU recorder, and of awaited programs: all of `count` in the full suite, an eighth
 /// elsewhere.
 fn some(count: u64) -> u64 {
-    if full() { count } else { count / 4 }
+    if full() { count } else { count / 8 }
 }
 
 fn awaited_on_cpu(name: &str, policy: Policy, half: u64) -> Trial {
@@ -102,7 +102,7 @@ fn awaited_on_cpu(name: &str, policy: Policy, half: u64) -> Trial {
 
 fn captured_on_cpu(name: &str, policy: Policy) -> Trial {
     trial(format!("p08_{name}_programs_that_are_captured_match_the_oracle"), CPU, move || {
-        run_all(asked().unwrap_or(0..CAPTURED), &graphs::on_cpu(policy))
+        run_all(asked().unwrap_or(0..some(CAPTURED)), &graphs::on_cpu(policy))
     })
 }
 
