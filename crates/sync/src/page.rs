@@ -1,6 +1,7 @@
 //! Waits on the thread of a web page, which may not block.
 
 use crate::Error;
+use crate::prim::assert_unlocked;
 use std::cell::Cell;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
@@ -57,8 +58,13 @@ pub fn is_endless() -> bool {
 ///
 /// # Errors
 /// [`Error::WouldBlock`] unless calls [may block](may_block) here.
+///
+/// # Panics
+/// In a build with debug assertions, if the caller holds a lock of this project: the code that the event loop runs could
+/// not take it, and in a page the second attempt to lock a mutex is a panic.
 pub fn pause() -> Result<(), Error> {
     let pause = PAUSE.get().filter(|_| may_block()).ok_or(Error::WouldBlock)?;
+    assert_unlocked("the event loop of the page");
     // The event loop runs code that is not part of the outer wait, on stacks that JavaScript cannot suspend.
     let outer = IS_ENDLESS.replace(false);
     in_turn(pause);

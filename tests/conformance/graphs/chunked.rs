@@ -509,7 +509,8 @@ fn refused(subject: &Subject) {
     let mut failed = 0;
     for seed in 0..40 {
         let cpu = SimulatorOptions::default().seed(seed).lanes(1 + seed as usize % 2);
-        let ctx = subject.faulty(cpu, CpuFaults { refusals: 0.15, ..CpuFaults::default() });
+        let ctx =
+            subject.faulty(cpu.threads(seed % 4 < 2), CpuFaults { refusals: 0.15, ..CpuFaults::default() });
         let queue = ctx.queue("main");
         let other = ctx.queue("other");
         let attempt = || -> Result<u32> {

@@ -579,14 +579,17 @@ impl ContextLoops {
         }
     }
 
-    /// Returns the queue of a listed loop that has not ended.
+    /// Returns the queue of a listed loop that has neither ended nor failed.
     fn queue_of(&self, hold: HoldId, queues: &Queues) -> Option<Slot> {
-        let runs = |slot: Slot| queues[slot].front_loop().is_some_and(|run| run.hold == hold);
+        let runs = |slot: Slot| queues[slot].running_loop().is_some_and(|run| run.hold == hold);
         self.listed.iter().find(|(slot, of)| *of == hold && runs(*slot)).map(|(slot, _)| *slot)
     }
 
     /// Returns the reads of the complete chunks that were not read yet, each with the hold of its loop. Registers the
     /// wakers of incomplete chunks again, because a waker may have been called early.
+    ///
+    /// A loop that has failed is no longer listed. Otherwise its refused chunk, which has no word to read, would be returned
+    /// again by each call that the waker of a later chunk makes.
     fn complete_chunks(
         &mut self,
         queues: &Queues,
@@ -595,9 +598,9 @@ impl ContextLoops {
     ) -> Vec<(HoldId, Arc<ReadSlot>)> {
         let mut complete = Vec::new();
         let goes_on =
-            |&(slot, hold): &(Slot, HoldId)| queues[slot].front_loop().is_some_and(|run| run.hold == hold);
+            |&(slot, hold): &(Slot, HoldId)| queues[slot].running_loop().is_some_and(|run| run.hold == hold);
         self.listed.retain(goes_on);
-        for run in self.listed.iter().filter_map(|&(slot, _)| queues[slot].front_loop()) {
+        for run in self.listed.iter().filter_map(|&(slot, _)| queues[slot].running_loop()) {
             for chunk in run.chunks.iter().filter(|chunk| chunk.goes_on.is_none()) {
                 if batches.is_done(chunk.seq) {
                     complete.push((run.hold, chunk.read.clone()));
@@ -617,6 +620,11 @@ impl QueueState {
             Some(Op::Loop(run)) => Some(run),
             _ => None,
         }
+    }
+
+    /// Returns the loop at the front of the queue, unless it has failed: then planning will drop it.
+    fn running_loop(&self) -> Option<&LoopRun> {
+        self.front_loop().filter(|_| !self.front_has_failed())
     }
 
     /// Returns the loop at the front of the queue and its stamp, for planning.

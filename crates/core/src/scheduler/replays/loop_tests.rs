@@ -1,3 +1,4 @@
+use crate::device::SubmitFailure;
 use crate::error::CommandKind;
 use crate::scheduler::queues::Priority;
 use crate::scheduler::replays::*;
@@ -167,6 +168,30 @@ fn g06_a_failed_queue_drops_its_loop_while_chunks_are_in_flight() {
     finish(&engine, after);
     let state = engine.lock();
     assert!(state.queue(slot).result(point.stamp).is_err() && state.queue(other).result(after.stamp).is_ok());
+}
+
+/// The later chunk has a waker, which continues the loops of the context: also the one whose chunk has no word to read.
+#[test]
+fn g06_a_refused_chunk_ends_its_loop_once_though_a_later_chunk_is_planned() {
+    let engine = engine(false);
+    let slot = queue(&engine);
+    let point = enqueue(&engine, slot, &replay(GateTest::Always, 100));
+    let mut state = engine.lock();
+    state.plan([point], Priority::Normal);
+    assert_eq!(state.lanes[0].ready_len(), 2);
+    let mut batch = state.lanes[0].take(Priority::Normal).expect("the first chunk is planned");
+    state.lanes[0].token = true;
+    drop(state);
+    let steps = Arc::new(std::mem::take(&mut batch.steps));
+    let object = "a chunk".into();
+    let message = "refused by the test".into();
+    let error = ErrorDetail::Device { object, message }.into();
+    engine.fail_batch(0, batch, steps, SubmitFailure { step: Some(0), error, lost: false });
+    let is_refusal = |error: &Error| error.to_string().contains("refused by the test");
+    let error = engine.wait(point, crate::scheduler::wakers::Deadline::after(None)).unwrap_err();
+    assert!(is_refusal(&error), "{error}");
+    assert!(engine.take_queue_error(slot).is_some_and(|error| is_refusal(&error)));
+    finish(&engine, enqueue(&engine, slot, &replay(GateTest::Always, 3)));
 }
 
 #[test]
