@@ -4,7 +4,7 @@
 use crate::common::early_results::{
     self, Look, N, REACH, RUNS, Short, VALUE, Way, each_length, is_early, keep_busy,
 };
-use crate::common::{Case, KERNELS_IN_TURNS, Subject, case, dump, host_side};
+use crate::common::{Calls, Case, KERNELS_IN_TURNS, Subject, case, dump, host_side};
 use fencepost::prelude::*;
 use std::time::Duration;
 
@@ -23,6 +23,10 @@ pub fn cases() -> Vec<Case> {
             "e02_a_result_is_ready_while_work_of_another_queue_runs_though_nothing_asked_before_the_start",
             |s| {
                 early_results::after_the_start(s, &ASKED_LATE);
+                // Elsewhere, the thread that plans the callback is inside the submission of the long kernel.
+                if s.place().is_asynchronous() {
+                    early_results::after_the_start(s, &HELD_LATE);
+                }
             },
         )
         .on_gpus_in_a_page(KERNELS_IN_TURNS),
@@ -98,8 +102,12 @@ const WAYS: [(&str, Way); 10] = [
     }),
 ];
 
+/// Number of callbacks that follow each other. A page plans unflushed commands only once a tick, and most of the callbacks
+/// are enqueued within the tick of the one before.
+const CALLBACKS: usize = 20;
+
 /// Results that need no further device work.
-const ASKED_LATE: [(&str, Way); 6] = [
+const ASKED_LATE: [(&str, Way); 7] = [
     ("a marker", marker),
     ("a finish", |at| {
         let end = at.queue.finish();
@@ -114,6 +122,10 @@ const ASKED_LATE: [(&str, Way); 6] = [
         Box::new(move || crate::common::block_on(marker.done()).unwrap())
     }),
     ("a callback", callback),
+    ("callbacks, each after the one before", |at| {
+        let queue = at.queue;
+        Box::new(move || (0..CALLBACKS).for_each(|_| called(queue)()))
+    }),
     ("an event of another context", |at| {
         let other = at.subject.ctx();
         let queue = other.queue("elsewhere");
@@ -124,6 +136,19 @@ const ASKED_LATE: [(&str, Way); 6] = [
         })
     }),
 ];
+
+/// The same for callbacks that are held back when they are enqueued.
+const HELD_LATE: [(&str, Way); 1] = [("callbacks that wait for an event", |at| {
+    let queue = at.queue;
+    Box::new(move || {
+        for _ in 0..CALLBACKS {
+            let gate = queue.hold();
+            let look = called(queue);
+            gate.signal();
+            look();
+        }
+    })
+})];
 
 /// Results that the host reads in place.
 const BYTES_ASKED_LATE: [(&str, Way); 4] = [
@@ -158,9 +183,14 @@ fn map<'a>(at: &Short<'a>) -> Look<'a> {
 }
 
 fn callback<'a>(at: &Short<'a>) -> Look<'a> {
+    Box::new(called(at.queue))
+}
+
+/// Enqueues a callback. Returns a function that waits for its call.
+fn called(queue: &CommandQueue) -> impl FnOnce() + use<> {
     let (sender, called) = std::sync::mpsc::channel();
-    at.queue.callback(move || sender.send(()).unwrap()).unwrap();
-    Box::new(move || crate::common::received(&called))
+    queue.callback(move || sender.send(()).unwrap()).unwrap();
+    move || crate::common::received(&called)
 }
 
 /// Results of short work that waits for long work of a queue whose end no marker, event or read observes.

@@ -66,6 +66,9 @@ pub(crate) struct Engine {
     /// In a browser: `true` while a turn is scheduled.
     #[cfg(target_arch = "wasm32")]
     pub(crate) scheduled: std::sync::atomic::AtomicBool,
+    /// In a browser: `true` while a timer will start a turn.
+    #[cfg(target_arch = "wasm32")]
+    pub(crate) tick_scheduled: std::sync::atomic::AtomicBool,
     /// In a browser: the number of turns.
     #[cfg(target_arch = "wasm32")]
     pub(crate) turns: std::sync::atomic::AtomicU32,
@@ -114,6 +117,8 @@ impl Engine {
             threads,
             #[cfg(target_arch = "wasm32")]
             scheduled: Default::default(),
+            #[cfg(target_arch = "wasm32")]
+            tick_scheduled: Default::default(),
             #[cfg(target_arch = "wasm32")]
             turns: Default::default(),
             #[cfg(target_arch = "wasm32")]

@@ -219,17 +219,21 @@ impl Engine {
         let callback = state.note_callback(slot, callback, at);
         let queue = state.queue(slot);
         let is_due = queue.is_finished() && queue.hold.is_none() && !state.queues.has_context_commands();
-        if !(self.threads && is_due) {
+        // In a page, turns run the callbacks.
+        let has_runner = self.threads || cfg!(target_arch = "wasm32");
+        if !(has_runner && is_due) {
             return self.push_op(state, slot, Op::Callback(callback));
         }
         // There is nothing before the callback, so it must not wait for the lane thread, which may be inside a
-        // submission.
+        // submission, or for a tick.
         let stamp = state.next_stamp();
         state.queue_mut(slot).push(Command { stamp, op: Op::Callback(callback) });
         state.queue_mut(slot).end_times();
         let priority = state.queue(slot).priority;
         state.plan([Point { slot, stamp }], priority);
         self.unlock(state);
+        #[cfg(target_arch = "wasm32")]
+        self.schedule();
         Ok(())
     }
 

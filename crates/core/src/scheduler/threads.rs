@@ -368,6 +368,12 @@ impl State {
     /// Returns `true` if a queue could be planned on a lane now. With `urgent`, only urgent queues count. Queues whose
     /// commands gather do not count.
     fn could_plan(&self, lane: usize, urgent: bool) -> bool {
+        self.lanes[lane].has_room(false) && self.has_plannable(lane, urgent)
+    }
+
+    /// Like [`could_plan`](Self::could_plan), even if the lane has no room for another batch: a planning may also hand out
+    /// a callback, which needs no batch.
+    pub(crate) fn has_plannable(&self, lane: usize, urgent: bool) -> bool {
         let gathers = |priority: Priority| self.plannable(lane, priority) == Plannable::Nothing;
         let own = self.queue(Slot::CONTEXT);
         let plans = |priority: Priority| {
@@ -376,7 +382,7 @@ impl State {
             };
             (self.queues.can_plan(lane, priority, urgent) || plans_own()) && !gathers(priority)
         };
-        self.lanes[lane].has_room(false) && Priority::ORDER.into_iter().any(plans)
+        Priority::ORDER.into_iter().any(plans)
     }
 }
 

@@ -4,8 +4,8 @@
 //! something schedules the next one; any other turn schedules none, so that a page whose device is busy has no turns. One of
 //! [`TURNS_IN_A_ROW`] turns is a task of its own, before which the page handles its timers and frames.
 //!
-//! While the device is busy, unflushed commands are planned at most once a tick, so that they gather. The completion of the
-//! busy work schedules the turn that plans the rest.
+//! While the device is busy, unflushed commands are planned at most once a tick, so that they gather. The turn that plans
+//! the rest comes from a timer, or from the completion of the busy work if that is earlier.
 
 use crate::scheduler::engine::{Engine, LOOPS_END};
 use crate::scheduler::plan::open_batch::DueCommands;
@@ -67,6 +67,15 @@ fn post(port: &JsValue) -> Result<JsValue, JsValue> {
     send.call1(port, &JsValue::NULL)
 }
 
+/// Calls `run` once after a tick.
+///
+/// # Errors
+/// Returns the error of a browser without timers.
+fn after_a_tick(run: &JsValue) -> Result<JsValue, JsValue> {
+    let set: Function = Reflect::get(&global(), &"setTimeout".into())?.dyn_into()?;
+    set.call2(&JsValue::UNDEFINED, run, &JsValue::from_f64(TICK.as_secs_f64() * 1e3))
+}
+
 impl Engine {
     /// Schedules a turn, unless one is already scheduled.
     pub(crate) fn schedule(&self) {
@@ -86,6 +95,24 @@ impl Engine {
         }
     }
 
+    /// Schedules a turn after a tick, unless one is already scheduled.
+    fn schedule_tick(&self) {
+        if self.tick_scheduled.swap(true, Ordering::Relaxed) {
+            return;
+        }
+        let engine = self.me.clone();
+        let turn = move || {
+            if let Some(engine) = engine.upgrade() {
+                engine.tick_scheduled.store(false, Ordering::Relaxed);
+                engine.turn();
+            }
+        };
+        let run = Closure::<dyn FnMut()>::once_into_js(move || in_turn(turn));
+        if after_a_tick(&run).is_err() {
+            self.tick_scheduled.store(false, Ordering::Relaxed);
+        }
+    }
+
     fn turn(&self) {
         self.scheduled.store(false, Ordering::Relaxed);
         // The program's own call, which the page has suspended, may be signalling an event. This turn is not part of it.
@@ -95,10 +122,20 @@ impl Engine {
         if self.closed.get().is_some_and(|closed| closed.elapsed() > LOOPS_END) {
             self.end_loops();
         }
-        let any = self.has_ticked() && self.plan_and_submit(DueCommands::All);
+        let is_tick = self.has_ticked();
+        let any = is_tick && self.plan_and_submit(DueCommands::All);
         if self.make_progress(Duration::ZERO) || any {
             self.schedule();
+        } else if !is_tick && self.has_plannable_commands() {
+            // Otherwise a callback of an idle queue would wait for the device, which is busy with work of other queues.
+            self.schedule_tick();
         }
+    }
+
+    /// Returns `true` if a planning of all commands could take one.
+    fn has_plannable_commands(&self) -> bool {
+        let state = self.lock();
+        state.lost.is_none() && (0..self.lanes.len()).any(|lane| state.has_plannable(lane, false))
     }
 
     /// Returns `true` once after each tick.
