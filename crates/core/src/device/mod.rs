@@ -91,6 +91,13 @@ pub(crate) trait Device: Allocate + Send + Sync {
     /// rejects it, and `DeviceLost`.
     fn compile(&self, recipe: &PipelineDescriptor<'_>) -> Result<Pipeline>;
 
+    /// Returns the error with which the device has refused a kernel that [`compile`](Self::compile) has returned, if it has
+    /// done so by now. A browser refuses kernels late; its other devices refuse none.
+    #[cfg(target_arch = "wasm32")]
+    fn refusal_of<'k>(&self, _kernel: &'k Pipeline) -> Option<&'k Error> {
+        None
+    }
+
     /// Returns `true` if [`compile`](Self::compile) is fast, so that a verb may call it on the caller's thread.
     fn compiles_at_once(&self) -> bool {
         false

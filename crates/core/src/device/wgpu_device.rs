@@ -499,6 +499,12 @@ impl Device for WgpuDevice {
             .map(|made| Pipeline::Device(DevicePipeline::new(made)))
     }
 
+    #[cfg(target_arch = "wasm32")]
+    fn refusal_of<'k>(&self, kernel: &'k Pipeline) -> Option<&'k Error> {
+        let Pipeline::Device(pipeline) = kernel else { return None };
+        pipeline.downcast_ref::<WgpuPipeline>()?.refusal()
+    }
+
     fn nanoseconds_a_tick(&self) -> f64 {
         f64::from(self.parts.queue.get_timestamp_period())
     }

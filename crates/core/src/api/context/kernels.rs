@@ -3,8 +3,6 @@
 use crate::api::context::{Context, diagnostics};
 use crate::api::kernel::{DynKernel, EntryPoint, Kernel};
 use crate::device::kernel_folder;
-#[cfg(target_arch = "wasm32")]
-use crate::device::wgpu_pipeline::WgpuPipeline;
 use crate::driver::caps::Caps;
 #[cfg(target_arch = "wasm32")]
 use crate::driver::error_scopes::{earlier_answers, forget_note};
@@ -624,20 +622,13 @@ impl<K> KernelLate<K> {
         {
             return None;
         }
-        let Some(error) = entries.iter().find_map(|entry| refusal(entry).cloned()) else {
-            return Some(self.finish_here());
-        };
+        let device = self.owner.device();
+        let refusal = entries.iter().find_map(|entry| device.refusal_of(&entry.pipeline).cloned());
+        let Some(error) = refusal else { return Some(self.finish_here()) };
         forget_note(&error);
-        self.owner.kernels().forget_if(|kernel| refusal(kernel).is_some());
+        self.owner.kernels().forget_if(|kernel| device.refusal_of(&kernel.pipeline).is_some());
         Some(Err(error))
     }
-}
-
-/// Returns the error with which the browser has refused a kernel, if it has done so by now.
-#[cfg(target_arch = "wasm32")]
-fn refusal(kernel: &KernelInner) -> Option<&Error> {
-    let Pipeline::Device(pipeline) = &kernel.pipeline else { return None };
-    pipeline.downcast_ref::<WgpuPipeline>()?.refusal()
 }
 
 /// Starts the compilation on a thread of the context. Returns `None` if the kernel is already compiled, or if the
