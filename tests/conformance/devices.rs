@@ -11,6 +11,10 @@ mod gpu_process;
 mod groups;
 mod lanes;
 mod late_errors;
+#[cfg(not(target_arch = "wasm32"))]
+mod late_memory;
+#[cfg(target_arch = "wasm32")]
+no_page!(late_memory, "devices/late_memory.rs", NO_DRIVER);
 pub(crate) mod losing;
 mod lost;
 mod same_results;
@@ -25,6 +29,7 @@ pub fn cases() -> Vec<Case> {
         host_side(cpu::cases()),
         lanes::cases(),
         late_errors::cases(),
+        late_memory::cases(),
         lost::cases(),
         same_results::cases(),
         host_side(scopes::cases()),

@@ -19,12 +19,18 @@ pub fn cases() -> Vec<Case> {
         case("d07_queues_that_take_turns_in_a_batch_keep_their_order", turns),
         case("d07_a_command_that_a_late_error_stops_has_no_time", no_time),
         case("d07_a_launch_that_a_late_error_stops_prints_nothing", no_lines),
+        case("d07_nothing_is_submitted_for_a_queue_after_its_late_error_has_arrived", nothing_later),
+        case("d07_a_map_with_a_late_error_fails_no_queue", map_alone),
     ])
 }
 
 const N: usize = 64;
 /// Number of turns that three queues take in one batch.
 const TURNS: usize = 9;
+/// Number of launches after the one with an error. Each has its own batch, because its time is not known yet.
+const LAUNCHES: usize = 20;
+/// Maximum number of those launches that a page hands over before the browser reports the error.
+const TOO_EARLY: usize = if cfg!(target_arch = "wasm32") { 8 } else { 0 };
 
 /// Opens a context whose errors are late. Like a context in a browser, it has neither threads nor immediates.
 fn late(subject: &Subject) -> Context {
@@ -170,4 +176,39 @@ fn no_lines(subject: &Subject) {
     queue.launch_dyn(&kernel, Grid::groups([1]), args![x = &gone]).unwrap();
     assert_error!(queue.finish().wait(), ErrorDetail::Device { .. });
     assert_eq!(lines.lock().unwrap().len(), 3);
+}
+
+fn nothing_later(subject: &Subject) {
+    let ctx = late(subject);
+    let queue = ctx.queue("failed");
+    let mut gone = destroyed(&ctx);
+    let x = queue.full([N], 7_u32).unwrap();
+    let mut all: Vec<_> = (0..LAUNCHES).map(|_| queue.zeros::<u32, 1>([N]).unwrap()).collect();
+    ctx.synchronize().wait().unwrap();
+    mix(&queue, 1, 1, &x, &mut gone);
+    for (y, number) in all.iter_mut().zip(2..) {
+        mix(&queue, 1, number, &x, y);
+    }
+    assert_error!(queue.finish().wait(), ErrorDetail::Device { .. });
+    queue.take_error().unwrap();
+    for (at, y) in all.iter().enumerate().skip(TOO_EARLY) {
+        assert_eq!(queue.read(y).wait().unwrap(), [0; N], "launch {at}");
+    }
+}
+
+/// The context itself reads the array for a map.
+fn map_alone(subject: &Subject) {
+    let ctx = late(subject);
+    let [one, two] = queues(&ctx, ["one", "two"]);
+    let gone = destroyed(&ctx);
+    let mut x = one.zeros::<u32, 1>([N]).unwrap();
+    ctx.synchronize().wait().unwrap();
+    assert_error!(gone.map_read().wait(), ErrorDetail::Device { .. });
+    one.fill(&mut x, 3).unwrap();
+    assert_eq!(two.read(&x).wait().unwrap(), [3; N]);
+    let made = ctx.full([N], 4_u32).unwrap();
+    assert_eq!(two.read(&made).wait().unwrap(), [4; N]);
+    assert!([&one, &two].iter().all(|queue| queue.take_error().is_none()));
+    assert_error!(ctx.take_error().map_or(Ok(()), Err), ErrorDetail::Device { .. });
+    assert!(ctx.take_error().is_none());
 }

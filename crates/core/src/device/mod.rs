@@ -156,8 +156,8 @@ pub(crate) trait Device: Allocate + Send + Sync {
     /// Returns the commands that have failed during their execution, each once.
     ///
     /// The scheduler makes their queues fail, from those commands up to the context's last stamp, `last`. It calls this
-    /// before it marks a batch as complete, so an implementer must record a failure before the fence passes the value
-    /// of the batch. The caller holds the state lock S.
+    /// before it submits a batch, and before it marks a batch as complete, so an implementer must record a failure before
+    /// the fence passes the value of the batch. The caller holds the state lock S.
     fn take_failures(&self, _last: Stamp) -> Vec<ExecutionFailure> {
         Vec::new()
     }
@@ -277,6 +277,9 @@ pub(crate) struct ExecutionFailure {
     pub(crate) error: Error,
     /// `true` if the command has written nothing. A launch that fails on the CPU has written its messages.
     pub(crate) refused: bool,
+    /// `true` if only this command fails, and not its queue: a command of the context itself, whose results no command can
+    /// use without failing too.
+    pub(crate) alone: bool,
 }
 
 /// Reason for a refused batch.

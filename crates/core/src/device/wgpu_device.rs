@@ -87,9 +87,24 @@ pub(crate) struct LateFailures {
 impl LateFailures {
     /// Adds the failure of each of these first commands.
     pub(crate) fn add(&self, firsts: Vec<(Slot, Stamp)>, error: &Error) {
-        let failed = |(slot, first)| ExecutionFailure { slot, first, error: error.clone(), refused: true };
-        lock(&self.failures).extend(firsts.into_iter().map(failed));
+        self.extend(firsts, error, false);
+    }
+
+    /// Adds the failure of each of these commands of the context, which fail [alone](ExecutionFailure::alone).
+    pub(crate) fn add_alone(&self, commands: Vec<Stamp>, error: &Error) {
+        self.extend(commands.into_iter().map(|stamp| (Slot::CONTEXT, stamp)), error, true);
+    }
+
+    fn extend(&self, commands: impl IntoIterator<Item = (Slot, Stamp)>, error: &Error, alone: bool) {
+        let failed =
+            |(slot, first)| ExecutionFailure { slot, first, error: error.clone(), refused: true, alone };
+        lock(&self.failures).extend(commands.into_iter().map(failed));
         self.is_new.store(true, Ordering::Relaxed);
+    }
+
+    /// Takes the failures.
+    pub(crate) fn take(&self) -> Vec<ExecutionFailure> {
+        std::mem::take(&mut *lock(&self.failures))
     }
 
     /// Returns `true` if there was a failure since the last call.
@@ -546,7 +561,7 @@ impl Device for WgpuDevice {
         if !self.parts.late_errors {
             return Vec::new();
         }
-        std::mem::take(&mut *lock(&self.late_failures.failures))
+        self.late_failures.take()
     }
 
     fn is_gone(&self) -> bool {
@@ -597,7 +612,8 @@ impl Allocate for WgpuDevice {
             return Ok(Memory::Wgpu(memory));
         }
         if !self.past_wgpu() {
-            return WgpuMemory::plain(&self.parts.device, &self.parts.gate, plain).map(Memory::Wgpu);
+            let DeviceParts { device, gate, late_errors, .. } = &self.parts;
+            return WgpuMemory::plain(device, gate, plain, *late_errors).map(Memory::Wgpu);
         }
         self.native(plain)?.map(Memory::Wgpu).ok_or_else(|| self.no_memory(label))
     }

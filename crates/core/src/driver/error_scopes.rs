@@ -1,11 +1,13 @@
 //! wgpu's errors as return values.
 //!
-//! A browser reports an error only after the call that caused it has returned. There, the calls that make an object note
-//! their errors, and the first part of a batch that fails because of such an object takes the note.
+//! A browser reports an error only after the call that caused it has returned. There, the memory of an array keeps the
+//! browser's answer. The calls that make other objects note their errors, and the first part of a batch that fails because
+//! of such an object takes the note.
 
 use crate::error::{Error, ErrorDetail, Result};
 #[cfg(target_arch = "wasm32")]
 pub(crate) use late::{LateErrors, earlier_answers, forget_note, forget_notes_of};
+use std::sync::{Arc, OnceLock};
 #[cfg(not(target_arch = "wasm32"))]
 use std::task::{Context, Poll, Waker};
 
@@ -34,6 +36,17 @@ impl Operation<'_> {
         Ok(scoped.made)
     }
 
+    /// Runs `work` inside error scopes on a device whose errors are late. Returns its result, and the answer that will hold
+    /// the error that a scope catches, as [`failed`](Self::failed) converts it.
+    pub(crate) fn run_late<T>(&self, device: &wgpu::Device, work: impl FnOnce() -> T) -> (T, LateAnswer) {
+        let Scoped { made, error, late } = scoped(device, work);
+        let object = self.object.to_owned();
+        let bytes = self.bytes;
+        let answer = LateAnswer::default();
+        late.with(error).tell(&answer, move |error| Operation { object: &object, bytes }.failed(error));
+        (made, answer)
+    }
+
     /// Returns this crate's error for a wgpu error.
     pub(crate) fn failed(&self, error: &wgpu::Error) -> Error {
         let object = self.object.to_owned();
@@ -43,6 +56,29 @@ impl Operation<'_> {
             }
             other => ErrorDetail::Device { object, message: reasons(other) }.into(),
         }
+    }
+}
+
+/// The device's answer to a call that made an object: nothing until it arrives, then the error with which the device has
+/// refused the object, or `None`.
+#[derive(Clone, Default)]
+pub(crate) struct LateAnswer(Arc<OnceLock<Option<Error>>>);
+
+impl LateAnswer {
+    /// Returns the error, if the device has refused the object.
+    pub(crate) fn refusal(&self) -> Option<&Error> {
+        self.0.get()?.as_ref()
+    }
+
+    /// Returns `true` if the device has made the object.
+    pub(crate) fn is_made(&self) -> bool {
+        matches!(self.0.get(), Some(None))
+    }
+
+    /// Records the answer.
+    pub(crate) fn set(&self, error: Option<Error>) {
+        let is_first = self.0.set(error).is_ok();
+        debug_assert!(is_first, "bug: a device answers twice");
     }
 }
 
@@ -125,6 +161,11 @@ impl LateErrors {
     /// Does nothing, because there is no late error.
     pub(crate) fn note(self, _: &wgpu::Device, _: impl Fn(&wgpu::Error) -> Error + 'static) {}
 
+    /// Records the answer to a call that made an object.
+    pub(crate) fn tell(self, answer: &LateAnswer, convert: impl Fn(&wgpu::Error) -> Error + 'static) {
+        answer.set(self.0.map(|error| convert(&error)));
+    }
+
     /// Adds the error that a scope caught.
     pub(crate) fn with(self, error: Option<wgpu::Error>) -> Self {
         Self(self.0.or(error))
@@ -138,6 +179,7 @@ impl LateErrors {
 
 #[cfg(target_arch = "wasm32")]
 mod late {
+    use super::LateAnswer;
     use crate::error::Error;
     use std::cell::RefCell;
     use std::pin::Pin;
@@ -169,19 +211,32 @@ mod late {
             });
         }
 
+        /// Records the answer to a call that made an object, once the browser gives it.
+        pub(crate) fn tell(self, answer: &LateAnswer, convert: impl Fn(&wgpu::Error) -> Error + 'static) {
+            let answer = answer.clone();
+            wasm_bindgen_futures::spawn_local(async move {
+                let error = self.first().await;
+                answer.set(error.map(|error| convert(&error)));
+            });
+        }
+
         /// Returns `self`, because in a browser no scope catches an error at once.
         pub(crate) fn with(self, _: Option<wgpu::Error>) -> Self {
             self
         }
 
-        /// Returns the error of a part of a batch, if the browser reports one: that of an object that could not be made,
-        /// or else the error that `convert` returns.
+        /// Returns the error of a part of a batch, if the browser reports one: that of its arrays, which `refusal` returns,
+        /// or that of another object that could not be made, or else the error that `convert` returns.
         pub(crate) async fn of_part(
             self,
             device: wgpu::Device,
+            refusal: impl FnOnce() -> Option<Error>,
             convert: impl Fn(&wgpu::Error) -> Error,
         ) -> Option<Error> {
             let error = self.first().await?;
+            if let Some(refusal) = refusal() {
+                return Some(refusal);
+            }
             let note = NOTES.with_borrow_mut(|notes| {
                 let at = notes.iter().position(|(of, _)| *of == device)?;
                 Some(notes.remove(at).1)

@@ -3,6 +3,7 @@
 //! The first replay of a graph records its use in each block. As long as no other command is recorded in these blocks,
 //! the next replay only replaces a stamp that all of them share, so its cost does not depend on the number of blocks.
 
+use crate::driver::error_scopes::LateAnswer;
 use crate::error::Result;
 use crate::memory::allocations::AllocationEntries;
 use crate::memory::cpu_memory::CpuMemory;
@@ -196,6 +197,22 @@ impl Block {
     /// Panics if the block belongs to the CPU, which is a bug.
     pub(crate) fn wgpu_buffer(&self) -> &wgpu::Buffer {
         self.memory.wgpu().unwrap_or_else(|| unreachable!("bug: {self:?} belongs to the CPU")).buffer()
+    }
+
+    /// Returns the device's answer to the allocation of the block, if it comes later than the block.
+    pub(crate) fn answer(&self) -> Option<&LateAnswer> {
+        self.memory.wgpu().and_then(WgpuMemory::answer)
+    }
+
+    /// Returns `true` if the device has reported that it has no memory for the block. Commands that use it fail.
+    pub(crate) fn is_refused(&self) -> bool {
+        self.answer().is_some_and(|answer| answer.refusal().is_some())
+    }
+
+    /// Returns `true` if commands may fail because of the block: the device has not said that it has memory for it, or the
+    /// program may destroy the buffer.
+    pub(crate) fn is_doubtful(&self) -> bool {
+        self.is_external() || self.answer().is_some_and(|answer| !answer.is_made())
     }
 
     /// Returns `true` if the host can access the bytes in place.

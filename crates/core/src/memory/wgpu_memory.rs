@@ -1,7 +1,7 @@
 //! Memory on a wgpu device, and the host's view of it if it is mapped.
 
 use crate::driver::erased::Erased;
-use crate::driver::error_scopes::{Operation, reasons};
+use crate::driver::error_scopes::{LateAnswer, Operation, reasons};
 use crate::driver::gl_gate::GlGate;
 use crate::error::{ErrorDetail, Result};
 use crate::memory::block::{BlockId, BufferRequest, usages};
@@ -20,17 +20,21 @@ pub(crate) struct WgpuMemory {
     gate: Erased<Arc<GlGate>>,
     /// `Some` if the buffer is an external buffer.
     external: Option<Erased<ExternalBuffer>>,
+    /// `Some` if the device reports later that it has no memory for the buffer.
+    answer: Option<LateAnswer>,
 }
 
 impl WgpuMemory {
-    /// Makes a zeroed wgpu buffer that the host does not map.
+    /// Makes a zeroed wgpu buffer that the host does not map. If errors are `late`, the memory has the device's
+    /// [answer](Self::answer).
     ///
     /// # Errors
-    /// Returns `OutOfMemory`, or the error that wgpu reports.
+    /// Returns `OutOfMemory`, or the error that wgpu reports, unless errors are `late`.
     pub(crate) fn plain(
         device: &wgpu::Device,
         gate: &Arc<GlGate>,
         wanted: BufferRequest<'_>,
+        late: bool,
     ) -> Result<Self> {
         let BufferRequest { heap, size, label, .. } = wanted;
         let desc = wgpu::BufferDescriptor {
@@ -40,7 +44,23 @@ impl WgpuMemory {
             mapped_at_creation: false,
         };
         let make = || Self::new(Some(device.create_buffer(&desc)), None, gate);
-        Operation { object: label, bytes: size }.run(device, make)
+        let operation = Operation { object: label, bytes: size };
+        if !late {
+            return operation.run(device, make);
+        }
+        let (memory, answer) = operation.run_late(device, make);
+        Ok(memory.with_answer(answer))
+    }
+
+    /// Returns memory without a buffer whose allocation has this answer.
+    #[cfg(test)]
+    pub(crate) fn answered(answer: &LateAnswer) -> Self {
+        Self::new(None, None, &GlGate::new(wgpu::Backend::Noop)).with_answer(answer.clone())
+    }
+
+    fn with_answer(mut self, answer: LateAnswer) -> Self {
+        self.answer = Some(answer);
+        self
     }
 
     /// Makes a wgpu buffer with the handle of native memory. Returns `None` if wgpu cannot take the handle.
@@ -80,7 +100,7 @@ impl WgpuMemory {
     fn new(buffer: Option<wgpu::Buffer>, native: Option<NativeMemory>, gate: &Arc<GlGate>) -> Self {
         let buffer = buffer.map(Erased::new);
         let gate = Erased::new(gate.clone());
-        Self { buffer, native, gate, external: None }
+        Self { buffer, native, gate, external: None, answer: None }
     }
 
     /// # Panics
@@ -92,6 +112,11 @@ impl WgpuMemory {
     /// Returns the state of the external buffer, if the memory is one.
     pub(crate) fn external(&self) -> Option<&ExternalBuffer> {
         self.external.as_deref()
+    }
+
+    /// Returns the device's answer to the allocation, if it comes later than the memory.
+    pub(crate) fn answer(&self) -> Option<&LateAnswer> {
+        self.answer.as_ref()
     }
 
     /// Returns the native memory, if there is any.

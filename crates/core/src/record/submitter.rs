@@ -5,14 +5,15 @@
 //!
 //! If the device reports errors after the submission, as a browser does, a batch is submitted in parts: each has
 //! consecutive steps of one queue. wgpu executes nothing of a part with an error, and everything of the others. So the
-//! error fails the queue of the part, as a refused command fails its queue on other devices.
+//! error fails the queue of the part, as a refused command fails its queue on other devices. Steps of the context itself
+//! are in one part only if they do not use different blocks that may have no memory.
 
 use crate::device::SubmitFailure;
 use crate::device::wgpu_device::{LateFailures, WgpuDevice};
 use crate::device::wgpu_pipeline::BindGroups;
-use crate::driver::error_scopes::{LateErrors, Operation, Scoped, scoped};
+use crate::driver::error_scopes::{LateAnswer, LateErrors, Operation, Scoped, scoped};
 use crate::error::{Error, ErrorDetail, text_of};
-use crate::memory::block::Block;
+use crate::memory::block::{Block, BlockId};
 use crate::record::lanes::LaneFence;
 use crate::record::submitter;
 use crate::record::transfers::DownloadBuffer;
@@ -82,7 +83,12 @@ impl Submitter {
         let _inside = enter(device)?;
         let mut kept: SmallVec<[K; 1]> = SmallVec::new();
         let mut late = Vec::new();
+        let mut failed = FailedParts::default();
         for part in parts(steps, has_late_errors) {
+            if let Some(error) = failed.error_before(part) {
+                RefusablePart::of(part).fail(&device.late_failures, error);
+                continue;
+            }
             match submit_inside(device, || record(part)) {
                 Ok((resources, errors)) => {
                     kept.push(resources);
@@ -97,7 +103,13 @@ impl Submitter {
                     std::mem::forget(kept); // the device may still use it, and no fence reports the end
                     return Err(failure);
                 }
-                Err(failure) => RefusablePart::of(part).fail(&device.late_failures, &failure.error),
+                Err(failure) => {
+                    let refused = RefusablePart::of(part);
+                    if !refused.fails_alone() {
+                        failed.add(part, failure.error.clone());
+                    }
+                    refused.fail(&device.late_failures, &failure.error);
+                }
             }
         }
         let reads: Vec<&DownloadBuffer> = kept.iter().flat_map(&reads).collect();
@@ -114,13 +126,63 @@ impl Submitter {
 fn parts(steps: &[Step], apart: bool) -> impl Iterator<Item = &[Step]> {
     let whole = (!apart).then_some(steps);
     let of_queues: &[Step] = if apart { steps } else { &[] };
-    whole.into_iter().chain(of_queues.chunk_by(|one, next| one.slot == next.slot))
+    let of_queues = of_queues.chunk_by(|one, next| one.slot == next.slot);
+    whole.into_iter().chain(of_queues.flat_map(parts_of_queue))
+}
+
+/// Returns the parts of consecutive steps of one queue: those of the context itself are apart if they use different
+/// [doubtful](Block::is_doubtful) blocks, so that an array without memory fails no other array of the context.
+fn parts_of_queue(steps: &[Step]) -> Vec<&[Step]> {
+    if steps.first().is_none_or(|step| step.slot != Slot::CONTEXT) || doubtful_block(steps).is_none() {
+        return vec![steps];
+    }
+    let mut parts = Vec::new();
+    let mut rest = steps;
+    // A command and its times have one stamp.
+    while let Some(first) = rest.chunk_by(|one, next| one.stamp == next.stamp).next() {
+        let block = doubtful_block(first);
+        let commands = rest.chunk_by(|one, next| one.stamp == next.stamp);
+        let same = commands.take_while(|command| doubtful_block(command) == block);
+        let (part, after) = rest.split_at(same.map(<[Step]>::len).sum());
+        parts.push(part);
+        rest = after;
+    }
+    parts
+}
+
+/// Returns the first block of some steps that may have no memory.
+fn doubtful_block(steps: &[Step]) -> Option<BlockId> {
+    let mut touches = steps.iter().flat_map(|step| step.work.touches());
+    touches.find(|touch| touch.block.is_doubtful()).map(|touch| touch.block.id)
+}
+
+/// The queues of the parts of a batch that could not be recorded. Their later parts are not submitted.
+#[derive(Default)]
+struct FailedParts(SmallVec<[(Slot, Error); 1]>);
+
+impl FailedParts {
+    fn add(&mut self, part: &[Step], error: Error) {
+        self.0.extend(part.first().map(|step| (step.slot, error)));
+    }
+
+    /// Returns the error with which a later part fails: that of its own queue, or that of the context, whose results it may
+    /// need.
+    fn error_before(&self, part: &[Step]) -> Option<&Error> {
+        let slot = part.first()?.slot;
+        self.0.iter().find(|(failed, _)| *failed == slot || *failed == Slot::CONTEXT).map(|(_, error)| error)
+    }
 }
 
 /// Queues, times and replays that fail with a part of a batch.
 struct RefusablePart {
     /// The queues of the part, each with its first command there.
     firsts: Vec<(Slot, Stamp)>,
+    /// Answers to the allocations of the part's blocks, except those that have memory.
+    answers: Vec<LateAnswer>,
+    /// The commands of the context itself, if the part consists of them.
+    own: Vec<Stamp>,
+    /// The same answers for the blocks that the part writes; `None` for a block that has memory.
+    written: Vec<Option<LateAnswer>>,
     /// Times of the commands, and replays with times.
     times: Vec<Arc<TimeSlot>>,
     replays: Vec<GraphStep>,
@@ -128,8 +190,21 @@ struct RefusablePart {
 
 impl RefusablePart {
     fn of(steps: &[Step]) -> Self {
-        let mut part = Self { firsts: firsts(steps, None), times: Vec::new(), replays: Vec::new() };
+        let mut part = Self {
+            firsts: firsts(steps, None),
+            answers: Vec::new(),
+            own: Vec::new(),
+            written: Vec::new(),
+            times: Vec::new(),
+            replays: Vec::new(),
+        };
         for step in steps {
+            part.own.extend((step.slot == Slot::CONTEXT).then_some(step.stamp));
+            for touch in step.work.touches() {
+                let answer = touch.block.answer().filter(|answer| !answer.is_made()).cloned();
+                part.written.extend(touch.write.then(|| answer.clone()));
+                part.answers.extend(answer);
+            }
             match &step.work {
                 Work::Start(time) => part.times.push(time.clone()),
                 Work::Graph(graph) if graph.run.times.get().is_some() => part.replays.push((**graph).clone()),
@@ -139,12 +214,30 @@ impl RefusablePart {
         part
     }
 
-    /// Fails the queues from their first commands on. The commands have no times, because none of them ran. The scheduler
-    /// takes the failures before the batch is complete.
+    /// Returns the error of a block of the part that has no memory.
+    fn refusal(&self) -> Option<&Error> {
+        self.answers.iter().find_map(LateAnswer::refusal)
+    }
+
+    /// Returns `true` if the part consists of commands of the context itself, and each block that they write has no memory.
+    /// Then no other command misses their bytes, because those that use the blocks fail too.
+    fn fails_alone(&self) -> bool {
+        let mut written = self.written.iter().map(|answer| answer.as_ref().and_then(LateAnswer::refusal));
+        !self.own.is_empty() && written.all(|refusal| refusal.is_some())
+    }
+
+    /// Fails the queues from their first commands on, or only the commands if they fail [alone](Self::fails_alone): with the
+    /// error of a block that has no memory, or else with `error`. The commands have no times, because none of them ran. The
+    /// scheduler takes the failures before the batch is complete.
     fn fail(self, failures: &LateFailures, error: &Error) {
         self.times.iter().for_each(|time| time.forget());
         self.replays.iter().for_each(GraphStep::forget_times);
-        failures.add(self.firsts, error);
+        let error = self.refusal().unwrap_or(error).clone();
+        if self.fails_alone() {
+            failures.add_alone(self.own, &error);
+        } else {
+            failures.add(self.firsts, &error);
+        }
     }
 }
 
@@ -154,7 +247,8 @@ fn fail_late(device: &WgpuDevice, part: RefusablePart, late: LateErrors, arrival
     let failures = device.late_failures.clone();
     let raw = device.raw().clone();
     wasm_bindgen_futures::spawn_local(async move {
-        match late.of_part(raw, of_submission).await {
+        let error = late.of_part(raw, || part.refusal().cloned(), of_submission).await;
+        match error {
             Some(error) => part.fail(&failures, &error),
             None => drop(part),
         }
@@ -384,17 +478,109 @@ pub(crate) fn bound_ranges(launch: &Launch) -> impl BoundRanges<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::memory::block::{Heap, Memory};
+    use crate::memory::read_slot::ReadSlot;
+    use crate::memory::wgpu_memory::WgpuMemory;
+    use crate::work::step::{Pattern, Span};
+
+    /// Returns all bytes of a block whose allocation has this answer.
+    fn span(answer: &LateAnswer) -> Span {
+        let memory = Memory::Wgpu(WgpuMemory::answered(answer));
+        Span { block: Arc::new(Block::new(BlockId::next(), Heap::Device, 64, memory)), offset: 0, size: 64 }
+    }
+
+    fn fill(dst: &Span) -> Work {
+        Work::Fill { dst: dst.clone(), pattern: Pattern::ZERO }
+    }
+
+    fn step(slot: u32, stamp: u64, work: Work) -> Step {
+        Step { slot: Slot(slot), stamp: Stamp(stamp), level: 0, after: SmallVec::new(), work }
+    }
+
+    fn refusal() -> Error {
+        ErrorDetail::OutOfMemory { object: "x".into(), bytes: 64, limit: None }.into()
+    }
+
+    /// Fails a part. Returns the commands that fail: the number of their queue, the stamp, and `true` for a command that
+    /// fails alone.
+    fn failed(part: &[Step]) -> Vec<(u32, u64, bool)> {
+        let failures = LateFailures::default();
+        let error = ErrorDetail::Device { object: "a submission".into(), message: "invalid".into() }.into();
+        RefusablePart::of(part).fail(&failures, &error);
+        failures.take().into_iter().map(|failure| (failure.slot.0, failure.first.0, failure.alone)).collect()
+    }
+
+    #[test]
+    fn commands_of_the_context_share_a_part_unless_different_blocks_of_them_may_have_no_memory() {
+        let [one, made, other] = [(); 3].map(|()| LateAnswer::default());
+        made.set(None);
+        let [one, made, other] = [&one, &made, &other].map(span);
+        let time = Arc::<TimeSlot>::default();
+        let steps = [
+            step(0, 1, Work::Start(time.clone())),
+            step(0, 1, fill(&one)),
+            step(0, 1, Work::End(time)),
+            step(0, 2, fill(&one)),
+            step(0, 3, fill(&made)),
+            step(0, 4, Work::QueueFence),
+            step(0, 5, fill(&other)),
+            step(1, 6, fill(&one)),
+            step(1, 7, fill(&other)),
+        ];
+        let lengths = |apart| parts(&steps, apart).map(<[Step]>::len).collect::<Vec<_>>();
+        assert_eq!((lengths(true), lengths(false)), (vec![4, 2, 1, 2], vec![9]));
+    }
+
+    #[test]
+    fn a_command_of_the_context_fails_alone_if_only_blocks_without_memory_miss_its_bytes() {
+        let [refused, made, unknown] = [(); 3].map(|()| LateAnswer::default());
+        refused.set(Some(refusal()));
+        made.set(None);
+        let [refused, made, unknown] = [&refused, &made, &unknown].map(span);
+        let read = |src: &Span| Work::Read { src: src.clone(), slot: ReadSlot::new() };
+        assert_eq!(
+            failed(&[step(0, 1, fill(&refused)), step(0, 2, read(&refused))]),
+            [(0, 1, true), (0, 2, true)]
+        );
+        assert_eq!(failed(&[step(0, 1, read(&made))]), [(0, 1, true)], "a read writes no block");
+        for block in [&made, &unknown] {
+            assert_eq!(failed(&[step(0, 1, fill(&refused)), step(0, 2, fill(block))]), [(0, 1, false)]);
+        }
+        assert_eq!(failed(&[step(1, 1, fill(&refused)), step(1, 2, fill(&made))]), [(1, 1, false)]);
+    }
+
+    #[test]
+    fn a_part_without_memory_fails_with_the_error_of_its_array() {
+        let answer = LateAnswer::default();
+        let steps = [step(1, 1, fill(&span(&answer)))];
+        answer.set(Some(refusal()));
+        let failures = LateFailures::default();
+        let error = ErrorDetail::Device { object: "a submission".into(), message: "invalid".into() }.into();
+        RefusablePart::of(&steps).fail(&failures, &error);
+        let failures = failures.take();
+        let [failure] = failures.as_slice() else { panic!("{} failures", failures.len()) };
+        assert!(matches!(failure.error.detail(), ErrorDetail::OutOfMemory { .. }), "{}", failure.error);
+    }
+
+    #[test]
+    fn a_part_is_not_submitted_after_a_part_of_its_queue_or_of_the_context_has_failed() {
+        let queue = [step(1, 1, Work::QueueFence)];
+        let other = [step(2, 2, Work::QueueFence)];
+        let context = [step(0, 3, Work::QueueFence)];
+        let mut failed = FailedParts::default();
+        assert!(failed.error_before(&queue).is_none());
+        failed.add(&queue, refusal());
+        let after =
+            |failed: &FailedParts| [&queue, &other, &context].map(|part| failed.error_before(part).is_some());
+        assert_eq!(after(&failed), [true, false, false]);
+        failed.add(&context, refusal());
+        assert_eq!(after(&failed), [true; 3]);
+    }
 
     #[test]
     fn a_batch_has_a_part_for_each_run_of_one_queue_only_if_errors_are_late() {
-        let step = |(slot, stamp)| Step {
-            slot: Slot(slot),
-            stamp: Stamp(stamp),
-            level: 0,
-            after: SmallVec::new(),
-            work: Work::QueueFence,
-        };
-        let steps: Vec<Step> = [1, 1, 2, 0, 1].into_iter().zip(5..).map(step).collect();
+        let slots = [1, 1, 2, 0, 1].into_iter().zip(5..);
+        let steps: Vec<Step> = slots.map(|(slot, stamp)| step(slot, stamp, Work::QueueFence)).collect();
         let failing =
             |apart| parts(&steps, apart).map(|part| firsts(part, None)).collect::<Vec<Vec<(Slot, Stamp)>>>();
         let run = |slot, stamp| vec![(Slot(slot), Stamp(stamp))];

@@ -224,8 +224,8 @@ impl Engine {
             return Some(error);
         }
         let own = state.queue_mut(Slot::CONTEXT);
-        own.failures.take_all();
-        if let Some(error) = own.error.take() {
+        let of_commands = own.failures.take_all();
+        if let Some(error) = own.error.take().or(of_commands) {
             return Some(error);
         }
         for slot in state.queues.slots() {
@@ -258,16 +258,23 @@ impl Engine {
         Some(error)
     }
 
-    /// Fails the queues of the commands that failed on the device, before the caller marks the batches as complete.
+    /// Fails the queues of the commands that failed on the device, before the caller submits a batch or marks batches as
+    /// complete.
     pub(crate) fn fail_executed<'a>(&'a self, mut state: MutexGuard<'a, State>) -> MutexGuard<'a, State> {
         let failures = self.device.take_failures(state.last_stamp());
         if failures.is_empty() {
             return state;
         }
-        for ExecutionFailure { slot, first, error, refused } in failures {
+        for ExecutionFailure { slot, first, error, refused, alone } in failures {
+            if alone {
+                state.fail_alone(slot, first, &error);
+                continue;
+            }
             let failed = state.queues.with_followers(vec![(slot, first)]);
             if refused {
-                failed.iter().for_each(|&(slot, first)| state.unstage_submitted(slot, first));
+                failed
+                    .iter()
+                    .for_each(|&(slot, first)| state.unstage_submitted(slot, |stamp| stamp >= first));
             }
             if state.queue(slot).failures.error_of(first).is_some() {
                 continue; // an earlier failure has reached the command, and the program may have taken its error
@@ -337,12 +344,19 @@ impl State {
         }
     }
 
-    /// Resets the reads of `slot` from `first` on in submitted batches, because they have no bytes, or those of an earlier
+    /// Fails one submitted command of the context itself. The context and its queues go on.
+    fn fail_alone(&mut self, slot: Slot, stamp: Stamp, error: &Error) {
+        report!(Error, "a command of queue `{}` failed: {error}", self.queue(slot).label);
+        self.unstage_submitted(slot, |at| at == stamp);
+        self.queue_mut(slot).failures.fail(stamp..=stamp, error);
+    }
+
+    /// Resets the reads of `slot` that have failed in submitted batches, because they have no bytes, or those of an earlier
     /// batch. Otherwise the messages of an earlier launch would be delivered again.
-    fn unstage_submitted(&self, slot: Slot, first: Stamp) {
+    fn unstage_submitted(&self, slot: Slot, has_failed: impl Fn(Stamp) -> bool) {
         let batches = self.lanes.iter().flat_map(|lane| &lane.submitted);
         let steps = batches.flat_map(|batch| batch.steps.iter());
-        let failed = steps.filter(|step| step.slot == slot && step.stamp >= first && step.is_own());
+        let failed = steps.filter(|step| step.slot == slot && has_failed(step.stamp) && step.is_own());
         failed.for_each(unstage);
     }
 
@@ -657,8 +671,9 @@ mod failed_batch_tests {
     use crate::error::{CommandKind, ErrorDetail};
     use crate::memory::read_slot::ReadSlot;
     use crate::scheduler::test_engine::{
-        block, engine, enqueue_work, fill, graph_plan, here, node, queues, span,
+        block, engine, enqueue_work, fill, finish, graph_plan, here, node, queue, queues, span,
     };
+    use crate::scheduler::wakers::Deadline;
     use crate::work::graph::plan::PlanParts;
     use crate::work::graph::run::{GraphRun, GraphStep};
 
@@ -694,6 +709,24 @@ mod failed_batch_tests {
             let state = engine.lock();
             assert_eq!(slots.map(|slot| state.queue(slot).error.is_some()), failed, "step {step}");
         }
+    }
+
+    #[test]
+    fn d07_a_command_of_the_context_that_fails_alone_fails_no_queue() {
+        let engine = engine(false);
+        let slot = queue(&engine);
+        let array = block();
+        let points = [Slot::CONTEXT, slot].map(|slot| enqueue_work(&engine, slot, fill(&array)));
+        engine.lock().plan(points, Priority::Normal);
+        engine.submit_one(0);
+        let error = Error::from(ErrorDetail::Busy { array: "x".into() });
+        engine.lock().fail_alone(Slot::CONTEXT, points[0].stamp, &error);
+        finish(&engine, points[1]);
+        let outcome = engine.wait(points[0], Deadline::after(None));
+        assert!(outcome.is_err_and(|found| found.is(&error)));
+        finish(&engine, enqueue_work(&engine, slot, fill(&array)));
+        assert!(engine.take_context_error().is_some_and(|found| found.is(&error)));
+        assert!(engine.take_context_error().is_none());
     }
 
     #[test]

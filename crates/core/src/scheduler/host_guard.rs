@@ -257,8 +257,14 @@ impl Engine {
         self.give_to_pool(state, block);
     }
 
-    /// Returns a block that has neither an array nor a lease to the pool.
+    /// Returns a block that has neither an array nor a lease to the pool. Drops a block that the device has refused.
     fn give_to_pool(&self, mut state: MutexGuard<'_, State>, block: Arc<Block>) {
+        if block.is_refused() && Arc::strong_count(&block) == 1 {
+            state.memory.pool.unreserve(block.heap, block.size);
+            drop(state);
+            self.device.forget(&block);
+            return;
+        }
         if !block.is_external() {
             let surplus = state.memory.give(block);
             drop(state);
@@ -288,7 +294,7 @@ impl Engine {
         // A context command comes before all later uses, so the fill of the earlier array does no harm.
         let is_clear = |u: &BlockUse| u.slot == Slot::CONTEXT && u.what == CommandKind::Fill;
         let is_unused = is_idle && order.uses.all().all(is_clear);
-        if !order.orphaned || order.leases != 1 || !is_unused || state.lost.is_some() {
+        if !order.orphaned || order.leases != 1 || !is_unused || block.is_refused() || state.lost.is_some() {
             return false;
         }
         order.orphaned = false;
@@ -568,8 +574,12 @@ impl State {
     }
 }
 
-/// Returns `true` if the next command of `slot` is ordered after every use of the free block.
+/// Returns `true` if the next command of `slot` is ordered after every use of the free block, and the device has not
+/// refused the block.
 pub(crate) fn usable(state: &State, block: &Arc<Block>, slot: Slot) -> bool {
+    if block.is_refused() {
+        return false;
+    }
     if slot == Slot::CONTEXT {
         // A context command waits for nothing, so it may use only blocks that no incomplete command refers to.
         return Arc::strong_count(block) == 1;

@@ -339,6 +339,8 @@ impl Engine {
             self.unlock(state);
             state = self.lock();
         }
+        // A queue that has failed on the device submits nothing more.
+        state = self.fail_executed(state);
         let submitting = state.next_batch(lane);
         drop(state);
         submitting.map(|submitting| self.submit(lane, submitting, false)).is_some()

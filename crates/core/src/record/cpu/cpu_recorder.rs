@@ -615,6 +615,7 @@ impl FailedSteps {
                     first: run.first,
                     error: run.error.clone(),
                     refused: false,
+                    alone: false,
                 }
             })
             .collect()
