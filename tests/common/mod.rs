@@ -9,6 +9,7 @@ pub mod busy;
 #[cfg(not(target_arch = "wasm32"))]
 pub mod cached;
 pub mod calls;
+pub mod carried;
 pub mod case;
 pub mod clock;
 pub mod counted;
@@ -48,6 +49,7 @@ pub mod validation;
 pub mod watchdog;
 
 pub use calls::Calls;
+pub use carried::Carried;
 pub use case::{
     BY_TURNS, COMPILES_AT_CALL, Case, DEFAULT_LIMITS, KERNELS_IN_TURNS, NO_BLOCKING, NO_DEVICE, NO_DRIVER,
     NO_FILES, NO_LIST, NO_UNWINDING, NO_WAIT_AT_DROP, NOT_SEND, Needs, ONE_THREAD, case, host_side,

@@ -6,10 +6,7 @@ mod callback_cycles;
 mod callback_waits;
 #[cfg(target_arch = "wasm32")]
 no_page!(callback_waits, "queues/callback_waits.rs", NOT_SEND);
-#[cfg(not(target_arch = "wasm32"))]
 mod callbacks;
-#[cfg(target_arch = "wasm32")]
-no_page!(callbacks, "queues/callbacks.rs", NOT_SEND);
 mod current;
 mod encode;
 mod encode_errors;

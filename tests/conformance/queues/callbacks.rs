@@ -1,21 +1,27 @@
 //! Q11: host callbacks in the order of a queue.
 
 use crate::common::thread;
-use crate::common::{Case, Subject, assert_error, case, dump};
+use crate::common::{
+    Carried, Case, NO_BLOCKING, NO_UNWINDING, ONE_THREAD, Subject, assert_error, case, dump, received,
+};
 use fencepost::ErrorDetail;
 use std::sync::mpsc::channel;
 
 pub fn cases() -> Vec<Case> {
     vec![
-        case("q11_callbacks_run_in_queue_order_on_a_thread_of_their_own", in_order),
-        case("q11_the_callbacks_of_all_queues_of_a_context_share_one_thread", on_one_thread),
+        case("q11_callbacks_run_in_queue_order", in_order),
+        case("q11_callbacks_run_on_a_thread_of_their_own", on_their_own_thread).not_in_a_page(ONE_THREAD),
+        case("q11_the_callbacks_of_all_queues_of_a_context_share_one_thread", on_one_thread)
+            .not_in_a_page(ONE_THREAD),
         case("q11_earlier_work_is_done_when_a_callback_runs", sees_what_is_before),
-        case("q11_later_work_of_the_queue_waits_for_a_callback", holds_what_is_after),
-        case("q11_a_callback_does_not_hold_up_other_queues", holds_its_own_queue_only),
+        case("q11_later_work_of_the_queue_waits_for_a_callback", holds_what_is_after)
+            .not_in_a_page(NO_BLOCKING),
+        case("q11_a_callback_does_not_hold_up_other_queues", holds_its_own_queue_only)
+            .not_in_a_page(NO_BLOCKING),
         case("q11_a_callback_may_enqueue", may_enqueue),
         case("q11_a_wait_in_a_callback_for_later_work_would_deadlock", would_deadlock),
-        case("q11_a_wait_in_a_callback_that_can_end_is_allowed", may_wait),
-        case("q11_a_callback_that_panics_fails_its_queue", panics),
+        case("q11_a_wait_in_a_callback_that_can_end_is_allowed", may_wait).not_in_a_page(NO_BLOCKING),
+        case("q11_a_callback_that_panics_fails_its_queue", panics).not_in_a_page(NO_UNWINDING),
     ]
 }
 
@@ -28,12 +34,23 @@ fn in_order(subject: &Subject) {
     for turn in 0..30_u32 {
         queue.fill(&mut x, turn).unwrap();
         let sender = sender.clone();
-        queue.callback(move || sender.send((turn, thread::current().id())).unwrap()).unwrap();
+        queue.callback(move || sender.send(turn).unwrap()).unwrap();
+    }
+    queue.finish().wait().unwrap();
+    assert_eq!(receiver.try_iter().collect::<Vec<_>>(), (0..30).collect::<Vec<_>>());
+}
+
+fn on_their_own_thread(subject: &Subject) {
+    let queue = subject.ctx().queue("main");
+    let (sender, receiver) = channel();
+    for _ in 0..30 {
+        let sender = sender.clone();
+        queue.callback(move || sender.send(thread::current().id()).unwrap()).unwrap();
     }
     queue.finish().wait().unwrap();
     let ran: Vec<_> = receiver.try_iter().collect();
-    assert_eq!(ran.iter().map(|(turn, _)| *turn).collect::<Vec<_>>(), (0..30).collect::<Vec<_>>());
-    assert!(ran.iter().all(|(_, id)| *id == ran[0].1 && *id != thread::current().id()));
+    assert_eq!(ran, [ran[0]; 30]);
+    assert_ne!(ran[0], thread::current().id());
 }
 
 fn on_one_thread(subject: &Subject) {
@@ -56,11 +73,11 @@ fn sees_what_is_before(subject: &Subject) {
     let mut x = ctx.zeros([N]).unwrap();
     for turn in 0..10_u32 {
         queue.fill(&mut x, turn).unwrap();
-        let mut read = queue.read(&x);
+        let read = Carried::new(queue.read(&x));
         let before = queue.marker();
         let sender = sender.clone();
         let look = move || {
-            let value = read.wait_timeout(std::time::Duration::ZERO);
+            let value = read.take().wait_timeout(std::time::Duration::ZERO);
             sender.send((before.is_complete(), value)).unwrap();
         };
         queue.callback(look).unwrap();
@@ -113,11 +130,11 @@ fn may_enqueue(subject: &Subject) {
     let enqueue = move || {
         own.fill(&mut array, 5).unwrap();
         other.fill(&mut array.slice(0..N / 2).unwrap(), 6).unwrap();
-        sender.send(other.read(&array)).unwrap();
+        sender.send(Carried::new(other.read(&array))).unwrap();
     };
     queue.callback(enqueue).unwrap();
     queue.flush().unwrap();
-    let values = receiver.recv().unwrap().wait().unwrap();
+    let values = received(&receiver).take().wait().unwrap();
     assert_eq!((&values[..N / 2], &values[N / 2..]), (&[6; N / 2][..], &[5; N / 2][..]));
 }
 
@@ -137,10 +154,10 @@ fn would_deadlock(subject: &Subject) {
     queue.fill(&mut x, 1_u32).unwrap();
     other.wait_for(&queue.marker()).unwrap();
     other.fill(&mut x, 2).unwrap();
-    queue.flush().unwrap();
     go.send(()).unwrap();
+    queue.flush().unwrap();
     for what in ["its own queue", "a queue that waits for its own"] {
-        assert_error!(receiver.recv().unwrap(), ErrorDetail::WouldDeadlock { .. }, "{what}");
+        assert_error!(received(&receiver), ErrorDetail::WouldDeadlock { .. }, "{what}");
     }
     assert_eq!(other.read(&x).wait().unwrap(), [2; N]);
 }
@@ -150,10 +167,10 @@ fn may_wait(subject: &Subject) {
     let (queue, other, (sender, receiver)) = (ctx.queue("main"), ctx.queue("other"), channel());
     let mut x = ctx.zeros([N]).unwrap();
     queue.fill(&mut x, 1_u32).unwrap();
-    let read = queue.read(&x);
+    let read = Carried::new(queue.read(&x));
     let next = other.clone();
     let y = ctx.full([N], 3_u32).unwrap();
-    let wait = move || sender.send((read.wait(), next.read(&y).wait())).unwrap();
+    let wait = move || sender.send((read.take().wait(), next.read(&y).wait())).unwrap();
     queue.callback(wait).unwrap();
     queue.finish().wait().unwrap();
     let (own, others) = receiver.recv().unwrap();
