@@ -40,8 +40,8 @@ pub struct DeviceSwitches {
     pub native_replay_from: usize,
     /// `true` to compile trusted kernels without redundant runtime checks; otherwise all kernels have all checks.
     pub trusted_kernels: bool,
-    /// `true` to take the errors of wgpu's recorder as late as a browser reports them, after the submission. In a browser
-    /// they are always late.
+    /// `true` to take the errors of wgpu's recorder, and of the allocation of wgpu's buffers, as late as a browser reports
+    /// them, after the submission. In a browser they are always late.
     pub late_errors: bool,
 }
 
