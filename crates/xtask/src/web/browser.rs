@@ -203,7 +203,7 @@ mod tests {
         add(12, 11, "a (b) c", "chromium\0--type=gpu-process\0");
         add(13, 11, "chromium", "chromium\0--type=renderer\0");
         add(14, 10, "chromium", "chromium --type=gpu-process --no-sandbox");
-        add(15, 10, "firefox", "firefox\0-contentproc\0{a}\03\0gpu\0");
+        add(15, 10, "firefox", "firefox\0-contentproc\0{a}\x003\0gpu\0");
         add(20, 1, "chromium", "chromium\0--type=gpu-process\0");
         fs::create_dir(dir.path().join("self")).expect("made");
         let found = |browser, main| {
@@ -220,8 +220,8 @@ mod tests {
     #[test]
     fn a_process_of_firefox_for_pages_is_not_its_gpu_process() {
         let is = |args: &str| Browser::Firefox.is_gpu_process(args);
-        assert!(is("firefox-esr\0-contentproc\0-appDir\0/gpu\0{a}\01\0gpu\0"));
-        assert!(!is("firefox-esr\0-contentproc\0-gpu\0gpu\0{a}\02\0tab\0"));
+        assert!(is("firefox-esr\0-contentproc\0-appDir\0/gpu\0{a}\x001\0gpu\0"));
+        assert!(!is("firefox-esr\0-contentproc\0-gpu\0gpu\0{a}\x002\0tab\0"));
         assert!(!is("firefox-esr\0--profile\0gpu\0") && !is(""));
     }
 }
