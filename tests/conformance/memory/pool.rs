@@ -9,6 +9,7 @@ pub fn cases() -> Vec<Case> {
         case("m07_dropping_an_array_neither_waits_nor_frees_under_running_work", never_waits),
         case("m07_memory_is_used_again_in_the_order_of_its_queue", same_queue),
         case("m07_another_queue_uses_memory_again_only_after_its_last_use", another_queue),
+        case("m07_a_queue_uses_memory_again_once_all_uses_are_complete", after_complete_uses),
         case("m07_the_context_uses_memory_again_only_after_its_last_use", the_context),
         case("m07_memory_of_an_array_of_the_context_is_used_again_by_any_queue", made_by_the_context),
         case("m07_zeros_never_show_stale_bytes", zeros),
@@ -93,6 +94,21 @@ fn another_queue(s: &Subject) {
         gate.signal();
         assert_eq!(read.wait().unwrap(), [1; N]);
         assert_eq!(other.read(&third).wait().unwrap(), [3; N], "{policy:?}");
+    }
+}
+
+fn after_complete_uses(s: &Subject) {
+    for policy in [Policy::Ordered, Policy::Checked, Policy::Unchecked] {
+        let (ctx, [maker, reader]) = s.with_queues_under(policy, ["maker", "reader"]);
+        for round in 0..40_u32 {
+            let x = maker.full([N], round).unwrap();
+            maker.finish().wait().unwrap();
+            reader.wait_for(&maker).unwrap();
+            assert_eq!(reader.read(&x).wait().unwrap(), vec![round; N], "{policy:?}");
+        }
+        // The maker never waits for the reader. A block is in use until the completed batch has given it back.
+        let blocks = ctx.pool().stats().blocks;
+        assert!(blocks <= 4, "{blocks} blocks for arrays that exist one after the other, {policy:?}");
     }
 }
 

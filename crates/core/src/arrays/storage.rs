@@ -6,7 +6,7 @@ use crate::memory::block::{Block, BlockId, Heap};
 use crate::memory::pool::size_for;
 use crate::memory::uses::BlockUses;
 use crate::runtime::owner::Owner;
-use crate::scheduler::host_guard::usable;
+use crate::scheduler::host_guard::{is_idle, usable};
 use crate::scheduler::ordering::Admission;
 use crate::scheduler::state::State;
 use fencepost_sync::Slot;
@@ -174,7 +174,6 @@ impl Storage {
         guard.check(slot)?;
         let mut pool = std::mem::take(&mut guard.memory.pool);
         let only_idle = owner.device().tracks_writes();
-        let is_idle = |block: &Arc<Block>| Arc::strong_count(block) == 1;
         let block =
             pool.take(heap, size, |block| usable(&guard, block, slot) && (!only_idle || is_idle(block)));
         guard.memory.pool = pool;
@@ -183,9 +182,8 @@ impl Storage {
             let mut order = block.order();
             order.label = label.clone();
             order.born = guard.last_stamp();
-            if slot == Slot::CONTEXT {
-                // All uses of the block are complete.
-                order.uses = BlockUses::default();
+            if is_idle(block) {
+                order.uses = BlockUses::default(); // all are complete
             }
         }
         let tracked = trackers(&guard, slot);

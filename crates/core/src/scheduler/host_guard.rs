@@ -574,15 +574,24 @@ impl State {
     }
 }
 
-/// Returns `true` if the next command of `slot` is ordered after every use of the free block, and the device has not
-/// refused the block.
+/// Returns `true` if every use of the free block is complete: only the pool refers to it, and no command in flight. Queues
+/// that have not waited for the uses may take it too, because a wait for an event that is reached adds nothing to a
+/// queue's clock.
+pub(crate) fn is_idle(block: &Arc<Block>) -> bool {
+    Arc::strong_count(block) == 1
+}
+
+/// Returns `true` if the next command of `slot` comes after every use of the free block, and the device has not refused
+/// the block.
 pub(crate) fn usable(state: &State, block: &Arc<Block>, slot: Slot) -> bool {
     if block.is_refused() {
         return false;
     }
+    if is_idle(block) {
+        return true;
+    }
     if slot == Slot::CONTEXT {
-        // A context command waits for nothing, so it may use only blocks that no incomplete command refers to.
-        return Arc::strong_count(block) == 1;
+        return false; // a context command waits for nothing
     }
     let clock = &state.queue(slot).clock;
     let before = |u: &BlockUse| u.slot == slot || u.slot == Slot::CONTEXT || clock.covers(u.slot, u.stamp());
