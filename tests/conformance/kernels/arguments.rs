@@ -20,6 +20,7 @@ pub fn cases() -> Vec<Case> {
         case("k01_overrides_are_set_by_name", overrides),
         case("k01_an_override_that_makes_the_text_invalid_is_an_error_with_its_line", invalid_overrides),
         case("k01_a_wrong_argument_is_an_error_that_shows_both_sides", messages),
+        case("k01_a_launch_may_read_overlapping_parts_of_an_array_and_write_another_part", overlapping_reads),
         case("k01_a_held_launch_uses_the_values_of_its_call", values_are_kept),
         case("k01_an_untyped_array_is_checked_at_the_launch", any_arrays),
         case("k01_arguments_bound_by_hand_in_a_wrong_number_or_order_are_an_error", by_hand),
@@ -382,4 +383,34 @@ fn any_arrays(s: &Subject) {
     let mut whole = ctx.zeros::<i32, 1>([8]).unwrap().any();
     let error = queue.launch_dyn(&saxpy, Grid::threads([8]), args![2.0_f32, &x, &mut whole]).unwrap_err();
     assert!(error.to_string().contains("array of i32"), "{error}");
+}
+
+fn overlapping_reads(s: &Subject) {
+    let (ctx, queue) = s.with_queue("main");
+    let text = "@group(0) @binding(0) var<storage, read> x: array<u32>;
+        @group(0) @binding(1) var<storage, read> y: array<u32>;
+        @group(0) @binding(2) var<storage, read> z: array<u32>;
+        @group(0) @binding(3) var<storage, read_write> out: array<u32>;
+        @compute @workgroup_size(64) fn sums(@builtin(global_invocation_id) id: vec3<u32>) {
+            let i = id.x;
+            if i < arrayLength(&out) { out[i] = x[i] + 1000u * y[i] + 1000000u * z[i]; }
+        }";
+    let kernel = ctx.kernel_from(text, "sums").unwrap();
+    let all: Vec<u32> = (0..512).collect();
+    let x = queue.array(&all).unwrap();
+    let parts = [(0..64, 0..64, 0..64), (0..128, 64..128, 0..100), (128..192, 64..190, 128..200)];
+    for (first, second, third) in parts {
+        let mut out = x.slice(256..320).unwrap();
+        let at = |range: &std::ops::Range<usize>| x.slice(range.clone()).unwrap();
+        let [a, b, c] = [at(&first), at(&second), at(&third)];
+        let arguments = args![x = &a, y = &b, z = &c, out = &mut out];
+        // The second launch is the same as the first one.
+        for _ in 0..2 {
+            queue.launch_dyn(&kernel, Grid::threads([64]), &arguments).unwrap();
+        }
+        let sum =
+            |i: usize| all[first.start + i] + 1000 * all[second.start + i] + 1_000_000 * all[third.start + i];
+        let expected: Vec<u32> = (0..64).map(sum).collect();
+        assert_eq!(queue.read(&out).wait().unwrap(), expected, "{first:?}, {second:?}, {third:?}");
+    }
 }

@@ -259,7 +259,7 @@ impl Engine {
 
     /// Returns a block that has neither an array nor a lease to the pool. Drops a block that the device has refused.
     fn give_to_pool(&self, mut state: MutexGuard<'_, State>, block: Arc<Block>) {
-        if block.is_refused() && Arc::strong_count(&block) == 1 {
+        if block.is_refused() && is_idle(&block) {
             state.memory.pool.unreserve(block.heap, block.size);
             drop(state);
             self.device.forget(&block);

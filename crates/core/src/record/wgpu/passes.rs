@@ -5,8 +5,8 @@ use crate::device::wgpu_device::WgpuDevice;
 use crate::device::wgpu_pipeline::{BindGroups, GroupKey, LayoutId, ParameterPath, WgpuPipeline};
 use crate::driver::error_scopes::Operation;
 use crate::error::Result;
-use crate::memory::block::BlockId;
-use crate::record::submitter::{BoundRanges, CommandBuffers, Dispatch, GroupCount};
+use crate::memory::block::{BlockId, overlap};
+use crate::record::submitter::{BoundRange, BoundRanges, CommandBuffers, Dispatch, GroupCount};
 use smallvec::SmallVec;
 use std::num::NonZeroU64;
 
@@ -51,6 +51,9 @@ enum PassTimeStart {
     /// The command's only pass records both the start and the end.
     Pass,
 }
+
+/// Buffers with copies of ranges, each with the position of its binding.
+type Copies = SmallVec<[(usize, wgpu::Buffer); 1]>;
 
 /// A dispatch of the wgpu recorder.
 pub(crate) type WgpuDispatch<'a, P> = Dispatch<'a, WgpuPipeline, wgpu::Buffer, P>;
@@ -182,10 +185,11 @@ impl<'a> Passes<'a> {
             }
             ParameterPath::Nothing | ParameterPath::Immediates => None,
         };
+        let copies = if mixed { self.copy_shared_reads(dispatch)? } else { Copies::new() };
         let key = self.key_of(variant.id, dispatch.parts.clone(), slot);
         let group = match self.bound.as_ref() == Some(&key) && slot.is_none() {
             true => None,
-            false => Some(self.group(&key, &variant.layout, dispatch, slot)),
+            false => Some(self.group(&key, &variant.layout, (dispatch, &copies), slot)),
         };
         let new_pipeline = self.pipeline.replace(variant.id) != Some(variant.id);
         if self.pass.is_none() {
@@ -210,6 +214,46 @@ impl<'a> Passes<'a> {
         Ok(())
     }
 
+    /// Records a copy of each range that the kernel only reads, if it shares bytes with an earlier such range. Where the
+    /// variant with writable bindings runs, a browser refuses two bindings of the same bytes. Other implementations of
+    /// wgpu accept them, so nothing is copied there.
+    ///
+    /// # Errors
+    /// Returns `OutOfMemory`.
+    fn copy_shared_reads<'p, P: BoundRanges<'p>>(
+        &mut self,
+        dispatch: &WgpuDispatch<'_, P>,
+    ) -> Result<Copies> {
+        let mut copies = Copies::new();
+        if !cfg!(target_arch = "wasm32") {
+            return Ok(copies);
+        }
+        let range = |part: &BoundRange<'p>| part.offset..part.offset + part.size;
+        let reads = dispatch.parts.clone().enumerate().filter(|(at, _)| !dispatch.pipeline.binding(*at).1);
+        for (at, part) in reads.clone() {
+            let mut earlier = reads.clone().map_while(|(other, part)| (other < at).then_some(part));
+            if !earlier.any(|other| other.block.id == part.block.id && overlap(&range(&other), &range(&part)))
+            {
+                continue;
+            }
+            let label = "an array that a launch reads twice";
+            let usage = wgpu::BufferUsages::STORAGE | wgpu::BufferUsages::COPY_DST;
+            let desc = wgpu::BufferDescriptor {
+                label: Some(label),
+                size: part.size,
+                usage,
+                mapped_at_creation: false,
+            };
+            let device = self.device.raw();
+            let operation = Operation { object: label, bytes: part.size };
+            let buffer = operation.run(device, || device.create_buffer(&desc))?;
+            let from = part.block.wgpu_buffer();
+            self.encoder().copy_buffer_to_buffer(from, part.offset, &buffer, 0, Some(part.size));
+            copies.push((at, buffer));
+        }
+        Ok(copies)
+    }
+
     fn key_of<'p>(
         &mut self,
         layout: LayoutId,
@@ -229,16 +273,19 @@ impl<'a> Passes<'a> {
         &mut self,
         key: &GroupKey,
         layout: &wgpu::BindGroupLayout,
-        dispatch: &WgpuDispatch<'_, P>,
+        (dispatch, copies): (&WgpuDispatch<'_, P>, &Copies),
         slot: Option<UniformSlot>,
     ) -> wgpu::BindGroup {
         let device = self.device;
         let uniforms = &*self.uniforms;
-        self.groups.get_or_make(key, || {
+        let make = || {
             let mut entries: SmallVec<[_; 8]> = SmallVec::new();
             for (at, part) in dispatch.parts.clone().enumerate() {
                 let index = dispatch.pipeline.binding(at).0;
-                entries.push(entry(index, part.block.wgpu_buffer(), part.offset, part.size));
+                entries.push(match copies.iter().find(|(copied, _)| *copied == at) {
+                    Some((_, copy)) => entry(index, copy, 0, part.size),
+                    None => entry(index, part.block.wgpu_buffer(), part.offset, part.size),
+                });
             }
             if let (Some(slot), ParameterPath::Uniform { index, size }) =
                 (slot, dispatch.pipeline.parameter_path())
@@ -247,7 +294,9 @@ impl<'a> Passes<'a> {
             }
             let desc = wgpu::BindGroupDescriptor { label: None, layout, entries: &entries };
             device.raw().create_bind_group(&desc)
-        })
+        };
+        // A group in the cache would keep the copies.
+        if copies.is_empty() { self.groups.get_or_make(key, make) } else { make() }
     }
 }
 
