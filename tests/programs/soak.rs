@@ -18,6 +18,9 @@ const WARM_UP: (Duration, u32) = (Duration::from_secs(12), 300);
 const LOOK: u32 = 64;
 /// Number of elements of the largest block.
 const MOST: usize = 1 << 12;
+/// Number of different lengths of blocks. The context keeps a bind group for each, so that random lengths would fill that
+/// cache for longer than the warm-up.
+const LENGTHS: usize = 16;
 /// Maximum number of pending results.
 const RESULTS: usize = 6;
 
@@ -103,7 +106,7 @@ impl Pipeline {
     fn enqueue(&mut self) -> Result<Coming> {
         let block = self.blocks;
         let seed = self.rng.u32(..);
-        let len = self.rng.usize(1..=MOST);
+        let len = self.rng.usize(1..=LENGTHS) * (MOST / LENGTHS);
         let buffer = &mut self.buffers[block as usize % 2];
         if self.rng.u32(..8) == 0 {
             buffer.x = self.copy.zeros([MOST])?; // the old array is dropped while work uses it
