@@ -262,9 +262,16 @@ function startWater(device) {
   const away = [-1000, -1000];
   let water;
   let mouse = away;
+  // Until the first touch, a point circles, so that there are waves to see.
+  let touched = matchMedia('(prefers-reduced-motion: reduce)').matches;
+  const circling = () => {
+    const turn = performance.now() / 1500;
+    return [water.width * (0.5 + 0.25 * Math.cos(turn)), water.height * (0.5 + 0.25 * Math.sin(turn))];
+  };
 
   canvas.addEventListener('pointermove', (event) => {
     if (!water) return;
+    touched = true;
     const box = canvas.getBoundingClientRect();
     const part = [(event.clientX - box.left) / box.width, (event.clientY - box.top) / box.height];
     mouse = [part[0] * water.width, part[1] * water.height];
@@ -276,6 +283,7 @@ function startWater(device) {
     const step = steps[event.key];
     if (!water || !step) return;
     event.preventDefault();
+    touched = true;
     const size = [water.width, water.height];
     const from = mouse === away ? size.map((side) => side / 2) : mouse;
     mouse = from.map((at, axis) => Math.min(Math.max(at + step[axis] * size[axis] / 40, 0), size[axis] - 1));
@@ -290,7 +298,7 @@ function startWater(device) {
       canvas.height = water.height;
     }
     await nextFrame();
-    const pixels = await water.frame(...mouse);
+    const pixels = await water.frame(...(touched ? mouse : circling()));
     draw.putImageData(new ImageData(new Uint8ClampedArray(pixels.buffer), water.width, water.height), 0, 0);
     frames += 1;
     const seconds = (performance.now() - since) / 1000;

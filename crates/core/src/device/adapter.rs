@@ -431,7 +431,13 @@ fn abilities(has: Features) -> Vec<&'static str> {
 
 impl fmt::Display for AdapterInfo {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} ({}, {}, {})", self.name, self.backend, self.kind, self.driver)
+        // A browser hides the names of its adapters and drivers.
+        let name = if self.name.is_empty() { "an adapter without a name" } else { &self.name };
+        write!(f, "{name} ({}, {}", self.backend, self.kind)?;
+        if !self.driver.is_empty() {
+            write!(f, ", {}", self.driver)?;
+        }
+        f.write_str(")")
     }
 }
 
