@@ -168,6 +168,9 @@ impl Wine {
     /// Wine does not start, or the library that it lacks does not compile.
     fn start(workspace: &Workspace, found: Found, foreign: &Foreign, display: &Display) -> Result<Self> {
         let prefix = workspace.made("wine")?;
+        if found.root.is_some() {
+            replace_server_script(&found.program)?;
+        }
         let var = |name: &str, value: &str| (name.to_owned(), value.to_owned());
         let mut vars = found.vars()?;
         vars.extend(missing_runtime_dir(workspace)?);
@@ -204,6 +207,19 @@ impl Drop for Wine {
 /// Returns the server beside the program of Debian's package. Other programs find their server themselves.
 fn server_of(program: &Path) -> Option<PathBuf> {
     Some(program.with_file_name(SERVER)).filter(|server| server.is_file())
+}
+
+/// Replaces the script `wineserver` beside an unpacked program by the server itself. Wine starts the script before it looks
+/// at its variable, and the script knows only the server of an installed package.
+fn replace_server_script(program: &Path) -> Result<()> {
+    let script = program.with_file_name("wineserver");
+    let Some(server) = server_of(program).filter(|_| script.is_file()) else { return Ok(()) };
+    let length = |path: &Path| fs::metadata(path).map(|metadata| metadata.len());
+    if length(&script)? != length(&server)? {
+        fs::remove_file(&script).with_context(|| format!("cannot remove {}", script.display()))?;
+        fs::copy(&server, &script).with_context(|| format!("cannot write {}", script.display()))?;
+    }
+    Ok(())
 }
 
 /// Returns the variables that select lavapipe. SwiftShader has no surfaces for Windows, which Wine requires.
