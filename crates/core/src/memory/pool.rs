@@ -12,6 +12,7 @@ use fencepost_sync::prim::{Mutex, lock};
 use rustc_hash::FxHashMap;
 use std::ops::{Deref, DerefMut, RangeInclusive};
 use std::sync::Arc;
+use std::sync::atomic::{Ordering, fence};
 
 /// Statistics of a context's memory pool.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -73,8 +74,16 @@ struct Free {
 impl Free {
     /// Returns `true` if no command in flight uses the block, so that only the pool refers to it.
     fn is_idle(&self) -> bool {
-        Arc::strong_count(&self.block) == 1
+        is_unshared(&self.block)
     }
+}
+
+/// Returns `true` if this is the only reference. Then the caller sees all that other threads did before they dropped
+/// theirs.
+pub(crate) fn is_unshared<T>(reference: &Arc<T>) -> bool {
+    let is_unshared = Arc::strong_count(reference) == 1;
+    fence(Ordering::Acquire); // reading the count orders nothing
+    is_unshared
 }
 
 impl BlockPool {

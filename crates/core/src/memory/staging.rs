@@ -2,7 +2,7 @@
 
 use crate::error::Result;
 use crate::memory::allocations::{ByteMeter, MeteredBytes, MeteredVec};
-use crate::memory::pool::FreeMemory;
+use crate::memory::pool::{FreeMemory, is_unshared};
 use crate::memory::wgpu_memory::{WgpuMemory, refused};
 use fencepost_sync::backend::Fence;
 use fencepost_sync::prim::{Mutex, lock};
@@ -114,7 +114,7 @@ impl<T> OpenChunk<T> {
     }
 
     fn has_no_pieces(&self) -> bool {
-        Arc::strong_count(&self.chunk) == 1
+        is_unshared(&self.chunk)
     }
 }
 

@@ -5,7 +5,7 @@ use crate::error::{CommandKind, Error, ErrorDetail, Result};
 use crate::memory::allocations::AllocationEntries;
 use crate::memory::block::{Block, BlockId, BlockState, HostUse};
 use crate::memory::host_access::{HostAccess, HostUseKind};
-use crate::memory::pool::BlockPool;
+use crate::memory::pool::{BlockPool, is_unshared};
 use crate::memory::read_slot::{ReadSlot, ReadState};
 use crate::memory::staging::Staged;
 use crate::memory::uses::{BlockUse, BlockUses, Policy};
@@ -578,7 +578,7 @@ impl State {
 /// that have not waited for the uses may take it too, because a wait for an event that is reached adds nothing to a
 /// queue's clock.
 pub(crate) fn is_idle(block: &Arc<Block>) -> bool {
-    Arc::strong_count(block) == 1
+    is_unshared(block)
 }
 
 /// Returns `true` if the next command of `slot` comes after every use of the free block, and the device has not refused
