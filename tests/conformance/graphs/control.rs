@@ -25,6 +25,7 @@ pub fn cases() -> Vec<Case> {
         case("g06_a_replay_with_a_body_follows_the_policy", policy),
         case("g06_forks_inside_a_body_are_joined_inside_it", forks),
         case("g06_a_graph_with_a_loop_may_be_a_part_of_a_body", child),
+        case("g06_a_graph_with_copies_within_an_array_may_be_a_part_of_a_body", copies_of_child),
         case("g06_two_loops_on_forked_queues_do_not_share_words", forked_loops),
         case("g06_conditions_and_loops_work_outside_of_a_capture", outside),
         case("g06_a_replay_with_a_loop_is_one_submission", one_submission),
@@ -309,6 +310,8 @@ fn transfers(subject: &Subject) {
     let mut bytes = queue.full([100], 255_u8).unwrap();
     let mut triples = queue.full([20], [1_u32, 2, 3]).unwrap();
     queue.copy(&from, &mut shifted.clone()).unwrap();
+    let near = queue.array(&source).unwrap();
+    let mut expected_near = source.clone();
     let (graph, ()) = queue.graph_of(|c| {
         c.if_(&flag, |body| {
             body.fill(&mut zeroed.slice(3..N)?, 0)?;
@@ -320,6 +323,8 @@ fn transfers(subject: &Subject) {
             // Source and target overlap, in both directions.
             body.copy(&shifted.slice(0..N - 1)?, &mut shifted.slice(1..N)?)?;
             body.copy(&shifted.slice(8..N)?, &mut shifted.slice(0..N - 8)?)?;
+            // They do not overlap, but a binding of the target would begin at the source.
+            body.copy(&near.slice(0..8)?, &mut near.slice(16..24)?)?;
             body.set(&mut part, [17], 1234)?;
             body.upload_region(&small, &mut bytes, region![1..])?;
             body.fill(&mut triples, [4, 5, 6])
@@ -354,6 +359,10 @@ fn transfers(subject: &Subject) {
             expected.copy_within(8..N, 0);
         }
         assert_eq!(read(&shifted), expected);
+        if on {
+            expected_near.copy_within(0..8, 16);
+        }
+        assert_eq!(read(&near), expected_near);
         let expected: Vec<u32> = (0..N).map(|at| if on && at == 17 { 1234 } else { 9 }).collect();
         assert_eq!(read(&part), expected);
         let expected: Vec<u8> = (0..100).map(|at| if on && at > 0 { at - 1 } else { 255 }).collect();
@@ -517,6 +526,42 @@ fn child(subject: &Subject) {
     let alone = setup.queue.replay(&child).unwrap();
     assert_eq!(alone.iterations(&steps).unwrap().wait().unwrap(), 3);
     assert_says(alone.iterations(&repeats), "another graph");
+}
+
+fn copies_of_child(subject: &Subject) {
+    const LONG: usize = 1 << 17;
+    let setup = Setup::new(subject);
+    let flag = setup.word(0);
+    let mut expected: Vec<u32> = (0..LONG as u32).collect();
+    let x = setup.queue.array(&expected).unwrap();
+    let mut end = setup.queue.zeros::<u32, 1>([1]).unwrap();
+    let (child, ()) = setup.queue.graph_of(|c| {
+        // A copy, and a node of another queue after it.
+        c.copy(&x.slice(0..LONG - 1)?, &mut x.slice(1..LONG)?)?;
+        let side = c.fork("side");
+        side.copy(&x.slice(LONG - 1..LONG)?, &mut end)?;
+        c.wait_for(&side)?;
+        c.copy(&x.slice(8..LONG)?, &mut x.slice(0..LONG - 8)?)
+    });
+    let (graph, ()) = setup.queue.graph_of(|c| {
+        c.if_(&flag, |body| {
+            body.replay(&child)?;
+            body.replay(&child).map(drop)
+        })
+    });
+    let mut last = 0;
+    for value in [0, 1, 1, 0] {
+        setup.set(&flag, value);
+        setup.queue.replay(&graph).unwrap();
+        for _ in 0..2 * value {
+            expected.copy_within(0..LONG - 1, 1);
+            last = expected[LONG - 1];
+            expected.copy_within(8..LONG, 0);
+        }
+        let found = setup.queue.read(&x).wait().unwrap();
+        let wrong = (0..LONG).find(|&at| found[at] != expected[at]);
+        assert_eq!((wrong, setup.read(&end)), (None, vec![last]), "{value}");
+    }
 }
 
 fn forked_loops(subject: &Subject) {

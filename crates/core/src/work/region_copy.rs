@@ -59,14 +59,21 @@ impl RegionCopy {
         Self { src: self.src.clone(), dst: self.dst.clone(), rows }
     }
 
-    /// Returns `true` if the two sides may share words, once each begins at a multiple of `alignment`.
-    pub(crate) fn overlaps_itself(&self, alignment: u64) -> bool {
-        let aligned = |span: &Span| {
-            let range = span.range();
-            range.start / alignment * alignment..range.end
-        };
-        Arc::ptr_eq(&self.src.block, &self.dst.block) && overlap(&aligned(&self.src), &aligned(&self.dst))
+    /// Returns `true` if one dispatch [cannot copy](need_memory_between) the rows.
+    pub(crate) fn overlaps_itself(&self, binding_alignment: u64) -> bool {
+        need_memory_between(&self.src, &self.dst, binding_alignment)
     }
+}
+
+/// Returns `true` if a dispatch cannot copy bytes of one span to the other, because the two may share words. In a browser,
+/// their bindings must not overlap either, each of which begins at a multiple of `binding_alignment`.
+pub(crate) fn need_memory_between(src: &Span, dst: &Span, binding_alignment: u64) -> bool {
+    let alignment = if cfg!(target_arch = "wasm32") { binding_alignment } else { WORD };
+    let aligned = |span: &Span| {
+        let range = span.range();
+        range.start / alignment * alignment..range.end
+    };
+    Arc::ptr_eq(&src.block, &dst.block) && overlap(&aligned(src), &aligned(dst))
 }
 
 impl Rows {

@@ -99,10 +99,7 @@ impl ArrayOps<'_> {
         if !src.owner().is(dst.owner()) {
             return self.copy_between((src.owner(), dst.owner()), copy);
         }
-        // A browser refuses a dispatch with bindings that overlap, and each begins at such a multiple.
-        let in_page = cfg!(target_arch = "wasm32");
-        let alignment = if in_page { self.owner.device().caps().binding_alignment } else { WORD };
-        if !copy.overlaps_itself(alignment) {
+        if !copy.overlaps_itself(self.owner.device().caps().binding_alignment) {
             return self.enqueue(self.by.what, copy.into());
         }
         let shape = src.strided.shape();

@@ -9,7 +9,7 @@ use crate::api::graph::control_flow::Bound;
 use crate::api::graph::tape::{CapturedCopy, CapturedQueue, ChildReplay, Tape, TapeState, raise, unique};
 use crate::arrays::storage::Storage;
 use crate::error::{CommandKind, ErrorDetail, Result};
-use crate::memory::block::{Heap, overlap};
+use crate::memory::block::Heap;
 use crate::memory::read_slot::ReadSlot;
 use crate::memory::uses::Policy;
 use crate::record::own_kernels::dispatches_of;
@@ -21,12 +21,14 @@ use crate::scheduler::replays::ReplayTurn;
 use crate::work::graph::control::{ChunkedLoop, Gate, GateCounter, GateTest};
 use crate::work::graph::nodes::{GraphNode, NodeCommand};
 use crate::work::graph::plan::GraphPlan;
-use crate::work::region_copy::RegionCopy;
+use crate::work::region_copy::{RegionCopy, need_memory_between};
 use crate::work::step::{Pattern, Span, Work};
 use fencepost_graph_file::MOST_DISPATCHES;
 use fencepost_sync::Slot;
 use fencepost_sync::prim::{Mutex, lock};
+use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
+use std::borrow::Cow;
 use std::panic::Location;
 use std::sync::Arc;
 
@@ -93,7 +95,8 @@ impl CapturedQueue {
     }
 
     /// Adds a command of a body. A copy between overlapping parts of one array goes through memory of the graph,
-    /// because the invocations of a dispatch copy in any order.
+    /// because the invocations of a dispatch copy in any order. In a browser, so does a copy between parts that are near
+    /// each other.
     pub(super) fn push_in_body(
         &self,
         site: (CommandKind, &'static Location<'static>),
@@ -105,16 +108,47 @@ impl CapturedQueue {
             self.not_in_body("a copy from or to a pinned array", site.1, PINNED_IN_BODY)?;
         }
         let Work::Copy { src, dst } = work else { return self.push_command(site, work, label, output) };
-        if !Arc::ptr_eq(&src.block, &dst.block) || !overlap(&src.range(), &dst.range()) {
+        let Some(memory) = self.memory_between(&src, &dst, site)? else {
             return self.push_command(site, Work::Copy { src, dst }, label, output);
-        }
-        let by = Admission { slot: Slot::CONTEXT, what: site.0, at: site.1 };
-        let name = "a copy within one array".into();
-        let between = Storage::allocate(&self.owner, Heap::Device, src.size, &name, by)?;
-        self.adopt(between.block(), site.1)?;
-        let between = Span { block: between.block().clone(), offset: 0, size: src.size };
+        };
+        let between = whole(&memory, src.size);
         self.push_command(site, Work::Copy { src, dst: between.clone() }, None, None)?;
         self.push_command(site, Work::Copy { src: between, dst }, label, output)
+    }
+
+    /// Returns memory of the graph for a copy that needs it in a body, and `None` for any other copy. The memory must be kept
+    /// until its nodes are on the tape, because the capture gives the memory of dropped arrays to others.
+    fn memory_between(
+        &self,
+        src: &Span,
+        dst: &Span,
+        (what, at): (CommandKind, &'static Location<'static>),
+    ) -> Result<Option<Arc<Storage>>> {
+        if !need_memory_between(src, dst, self.owner.device().caps().binding_alignment) {
+            return Ok(None);
+        }
+        let by = Admission { slot: Slot::CONTEXT, what, at };
+        let name = "a copy within one array".into();
+        let memory = Storage::allocate(&self.owner, Heap::Device, src.size, &name, by)?;
+        self.adopt(memory.block(), at)?;
+        Ok(Some(memory))
+    }
+
+    /// Returns the memory for the copies of a child graph that need it in a body, by the numbers of their nodes.
+    fn memory_for_copies(
+        &self,
+        plan: &GraphPlan,
+        at: &'static Location<'static>,
+    ) -> Result<FxHashMap<u32, Arc<Storage>>> {
+        let mut all = FxHashMap::default();
+        for (number, node) in (0_u32..).zip(plan.nodes.iter()) {
+            if let Work::Copy { src, dst } = &node.command.work
+                && let Some(memory) = self.memory_between(src, dst, (node.command.what, at))?
+            {
+                all.insert(number, memory);
+            }
+        }
+        Ok(all)
     }
 
     /// Adds a body that executes if the condition is not 0, and a body that executes if it is 0.
@@ -408,6 +442,7 @@ impl CapturedQueue {
         if plan.nodes.iter().any(|node| uses_pinned(&node.command.work)) {
             self.not_in_body("a replay of a graph that copies from or to a pinned array", at, WHOLE_GRAPH)?;
         }
+        let memory = if self.tape.is_body { self.memory_for_copies(plan, at)? } else { FxHashMap::default() };
         let engine = self.owner.engine();
         let dispatches = plan.control.as_ref().map_or(0, |table| table.layout.all_dispatches());
         self.with("replay", at, |state| -> Result<()> {
@@ -431,7 +466,7 @@ impl CapturedQueue {
             }
             let written = plan.uses.bound.iter().filter(|bound| bound.used.is_some_and(|used| used.writes()));
             written.for_each(|bound| self.tape.writes.add((&bound.block).into()));
-            state.include(self.index, child, plan, at);
+            state.include(self.index, child, (plan, &memory), at);
             Ok(())
         })?
     }
@@ -453,11 +488,47 @@ fn with_present_values(plan: &GraphPlan, node: &GraphNode) -> GraphNode {
     node.with_command(Arc::new(command))
 }
 
+/// Returns the first `size` bytes of new memory.
+fn whole(memory: &Arc<Storage>, size: u64) -> Span {
+    Span { block: memory.block().clone(), offset: 0, size }
+}
+
+/// Returns the nodes of a graph with two nodes for each copy that has memory: a copy to the memory, and one from there.
+fn through_memory(nodes: &[GraphNode], memory: &FxHashMap<u32, Arc<Storage>>) -> Vec<GraphNode> {
+    let mut all: Vec<GraphNode> = Vec::with_capacity(nodes.len() + memory.len());
+    // The new number of each node.
+    let mut moved: Vec<u32> = Vec::with_capacity(nodes.len());
+    for (number, node) in (0_u32..).zip(nodes) {
+        let mut node = node.clone();
+        node.after.iter_mut().for_each(|after| *after = moved[*after as usize]);
+        let command = node.command.clone();
+        if let Work::Copy { src, dst } = &command.work
+            && let Some(memory) = memory.get(&number)
+        {
+            let between = whole(memory, src.size);
+            let to = Work::Copy { src: src.clone(), dst: between.clone() };
+            let from = Work::Copy { src: between, dst: dst.clone() };
+            all.push(node.with_command(Arc::new(NodeCommand::new(to, command.what, command.at))));
+            node.command = Arc::new(command.with_work(from));
+            node.after.clear(); // the first copy comes after those nodes
+        }
+        all.push(node);
+        moved.push(all.len() as u32 - 1);
+    }
+    all
+}
+
 impl TapeState {
     /// Copies the nodes of a graph to the end of `queue`. The first queue of the graph continues `queue`; the others
     /// become forks of it, and `queue` waits for them after the graph. If the graph takes turns, its nodes also come
-    /// after its previous copy.
-    fn include(&mut self, queue: u32, child: &Graph, plan: &GraphPlan, at: &'static Location<'static>) {
+    /// after its previous copy. Copies with an entry in `memory` go through it.
+    fn include(
+        &mut self,
+        queue: u32,
+        child: &Graph,
+        (plan, memory): (&GraphPlan, &FxHashMap<u32, Arc<Storage>>),
+        at: &'static Location<'static>,
+    ) {
         if plan.takes_turns {
             self.wait_for_earlier(queue, child.inner.turns.iter().map(|(graph, _)| *graph));
         }
@@ -469,6 +540,8 @@ impl TapeState {
         let layout = plan.control.as_ref().map(|table| &table.layout);
         let all: Vec<GraphNode> = plan.nodes.iter().map(|node| with_present_values(plan, node)).collect();
         let nodes = layout.map_or(&all[..], |layout| layout.own_nodes(&all));
+        let nodes: Cow<'_, [GraphNode]> =
+            if memory.is_empty() { nodes.into() } else { through_memory(nodes, memory).into() };
         let labels: Vec<Arc<str>> = plan.queues.iter().skip(1).cloned().collect();
         let first = self.nodes.len() as u32;
         let words = self.gates;
@@ -476,7 +549,7 @@ impl TapeState {
         let mut queues = vec![queue];
         let mut calls = child.inner.calls.iter().peekable();
         let copy = NodeCopy {
-            nodes,
+            nodes: &nodes,
             labels: &labels,
             gates: layout.map_or(0, |layout| layout.gates),
             loops: layout.map_or(&[], |layout| &layout.loops),
