@@ -20,6 +20,9 @@ extern "C" {
     /// process, the trial ends as not possible.
     #[wasm_bindgen(js_name = fencepostEndGpu)]
     pub fn end_gpu_process();
+    /// Returns the number of buffers whose memory was freed since the page was loaded.
+    #[wasm_bindgen(js_name = fencepostFreedBuffers)]
+    pub fn freed_buffers() -> u32;
     /// Keeps the message of a panic, which ends the page's WebAssembly.
     #[wasm_bindgen(js_name = fencepostPanic)]
     fn keep_panic(message: &str);

@@ -5,6 +5,8 @@ mod bits;
 mod copies;
 mod exhausted;
 mod guards;
+#[cfg(target_arch = "wasm32")]
+mod in_page;
 mod limits;
 mod making;
 mod maps;
@@ -49,6 +51,8 @@ pub fn cases() -> Vec<Case> {
         single_elements::cases(),
         exhausted::cases(),
         refused::cases(),
+        #[cfg(target_arch = "wasm32")]
+        in_page::cases(),
     ]
     .concat()
 }

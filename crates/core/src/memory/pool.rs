@@ -8,6 +8,7 @@ use crate::driver::gl_gate::GlGate;
 use crate::error::{PoolLimit, Result};
 use crate::memory::allocations::{AllocationBook, MeteredBytes, RecentPeak};
 use crate::memory::block::{Block, Heap};
+use crate::memory::wgpu_memory::free_in_page;
 use fencepost_sync::prim::{Mutex, lock};
 use rustc_hash::FxHashMap;
 use std::ops::{Deref, DerefMut, RangeInclusive};
@@ -350,12 +351,13 @@ impl SpareBuffers {
     /// Keeps a buffer if the limit allows its bytes, and drops the buffer otherwise.
     pub(crate) fn keep(&self, count: MeteredBytes, spare: SpareBuffer) {
         if let Some(over) = self.free.keep(count, spare) {
-            self.gate.drop_in_turn(over.buffer);
+            self.discard(over.buffer);
         }
     }
 
-    /// Drops a buffer that cannot be used again.
+    /// Drops a buffer that is not used again.
     pub(crate) fn discard(&self, buffer: wgpu::Buffer) {
+        free_in_page(&buffer);
         self.gate.drop_in_turn(buffer);
     }
 
@@ -363,7 +365,7 @@ impl SpareBuffers {
     pub(crate) fn trim(&self) -> u64 {
         let (spares, bytes) = self.free.drain();
         for (_, spare) in spares {
-            self.gate.drop_in_turn(spare.buffer);
+            self.discard(spare.buffer);
         }
         bytes
     }

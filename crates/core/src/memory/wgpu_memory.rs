@@ -135,8 +135,20 @@ impl WgpuMemory {
     }
 }
 
+/// Frees the memory of a buffer that no later submission uses, in a browser. There, the drop of the last handle frees it
+/// only when garbage is collected, and a lack of device memory does not cause that. Elsewhere, the drop frees it.
+pub(crate) fn free_in_page(buffer: &wgpu::Buffer) {
+    if cfg!(target_arch = "wasm32") {
+        buffer.destroy();
+    }
+}
+
 impl Drop for WgpuMemory {
     fn drop(&mut self) {
+        // The program may have other handles of an external buffer.
+        if self.external.is_none() {
+            self.buffer.as_deref().into_iter().for_each(free_in_page);
+        }
         if self.gate.is_in_child() {
             std::mem::forget(self.external.take());
         }

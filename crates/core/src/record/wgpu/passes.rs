@@ -6,6 +6,7 @@ use crate::device::wgpu_pipeline::{BindGroups, GroupKey, LayoutId, ParameterPath
 use crate::driver::error_scopes::Operation;
 use crate::error::Result;
 use crate::memory::block::{BlockId, overlap};
+use crate::memory::wgpu_memory::free_in_page;
 use crate::record::submitter::{BoundRange, BoundRanges, CommandBuffers, Dispatch, GroupCount};
 use smallvec::SmallVec;
 use std::num::NonZeroU64;
@@ -32,6 +33,8 @@ pub(crate) struct Passes<'a> {
     key: Option<GroupKey>,
     /// Queries of the command that is being timed.
     time: Option<PassTime>,
+    /// Copies of ranges that launches read twice.
+    copies: Vec<RangeCopy>,
 }
 
 /// Queries for the times of a command. `start` is `None` if the command shares the start of another.
@@ -55,6 +58,15 @@ enum PassTimeStart {
 /// Buffers with copies of ranges, each with the position of its binding.
 type Copies = SmallVec<[(usize, wgpu::Buffer); 1]>;
 
+/// A buffer with a copy of a range, to keep until the batch is complete.
+pub(crate) struct RangeCopy(wgpu::Buffer);
+
+impl Drop for RangeCopy {
+    fn drop(&mut self) {
+        free_in_page(&self.0);
+    }
+}
+
 /// A dispatch of the wgpu recorder.
 pub(crate) type WgpuDispatch<'a, P> = Dispatch<'a, WgpuPipeline, wgpu::Buffer, P>;
 
@@ -76,6 +88,7 @@ impl<'a> Passes<'a> {
             bound: None,
             key: None,
             time: None,
+            copies: Vec::new(),
         }
     }
 
@@ -95,10 +108,10 @@ impl<'a> Passes<'a> {
         debug_assert!(self.pipeline.is_none() && self.bound.is_none(), "bug: state of a closed pass");
     }
 
-    pub(crate) fn finish(mut self) -> CommandBuffers {
+    pub(crate) fn finish(mut self) -> (CommandBuffers, Vec<RangeCopy>) {
         self.end_pass();
         self.done.push(self.encoder.finish());
-        self.done
+        (self.done, self.copies)
     }
 
     /// Starts the timing of a command with these queries of `set`.
@@ -249,6 +262,7 @@ impl<'a> Passes<'a> {
             let buffer = operation.run(device, || device.create_buffer(&desc))?;
             let from = part.block.wgpu_buffer();
             self.encoder().copy_buffer_to_buffer(from, part.offset, &buffer, 0, Some(part.size));
+            self.copies.push(RangeCopy(buffer.clone()));
             copies.push((at, buffer));
         }
         Ok(copies)

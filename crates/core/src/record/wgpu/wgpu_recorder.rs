@@ -17,7 +17,7 @@ use crate::record::submitter;
 use crate::record::submitter::{CommandBuffers, GroupCount, Submitter, attribute, bound_ranges};
 use crate::record::transfers::fill;
 use crate::record::walk::{StepOrder, WorkVisitor};
-use crate::record::wgpu::passes::{Passes, Uniforms, WgpuDispatch};
+use crate::record::wgpu::passes::{Passes, RangeCopy, Uniforms, WgpuDispatch};
 use crate::record::wgpu::wgpu_transfers;
 use crate::record::wgpu::wgpu_transfers::{
     WgpuTimePage, WgpuTimePages, WgpuTransferResources, WgpuTransfers,
@@ -43,7 +43,10 @@ pub(crate) struct WgpuRecorder {
 }
 
 /// Resources to keep until a batch or a part of it is complete, if any.
-type WgpuBatchResources = (Option<WgpuTransferResources>, Vec<WgpuTimePage>);
+type WgpuBatchResources = (Option<WgpuTransferResources>, WgpuStepResources);
+
+/// Time pages, and copies of ranges.
+type WgpuStepResources = (Vec<WgpuTimePage>, Vec<RangeCopy>);
 
 impl WgpuRecorder {
     pub(crate) fn new(device: Arc<WgpuDevice>, fence: LaneFence) -> Self {
@@ -84,8 +87,8 @@ impl WgpuRecorder {
         self.times.reset();
         let recorded = device.with_groups(|groups| self.record_steps(&device, groups, steps, signal));
         let kept = self.transfers.finish();
-        let (commands, pages) = recorded?;
-        Ok((commands, (kept, pages)))
+        let (commands, of_steps) = recorded?;
+        Ok((commands, (kept, of_steps)))
     }
 
     fn record_steps(
@@ -94,7 +97,7 @@ impl WgpuRecorder {
         groups: &mut BindGroups,
         steps: &[Step],
         signal: TimelineValue,
-    ) -> Result<(CommandBuffers, Vec<WgpuTimePage>), SubmitFailure> {
+    ) -> Result<(CommandBuffers, WgpuStepResources), SubmitFailure> {
         let Self { submitter, order, uniforms, transfers, times, kernels } = self;
         let mut visitor = WgpuVisitor {
             passes: Passes::new(device, groups, uniforms),
@@ -108,10 +111,10 @@ impl WgpuRecorder {
         let written = steps.iter().flat_map(|step| step.work.touches()).filter(|touch| touch.write);
         let is_mapped = written.into_iter().any(|touch| touch.block.view().is_some());
         let whole = |error| SubmitFailure { step: None, error, lost: false };
-        let (steps, pages) = visitor.finish().map_err(whole)?;
+        let (steps, kept) = visitor.finish().map_err(whole)?;
         let head = load_parameters(device, uniforms, transfers).map_err(whole)?;
         let tail = is_mapped.then(|| device.host_barrier()).flatten();
-        Ok((head.into_iter().chain(steps).chain(tail).collect(), pages))
+        Ok((head.into_iter().chain(steps).chain(tail).collect(), kept))
     }
 }
 
@@ -130,10 +133,11 @@ struct WgpuVisitor<'e> {
 
 impl WgpuVisitor<'_> {
     /// Ends the recording. Copies the times, and makes the staged bytes visible to the host.
-    fn finish(mut self) -> Result<(CommandBuffers, Vec<WgpuTimePage>)> {
+    fn finish(mut self) -> Result<(CommandBuffers, WgpuStepResources)> {
         let pages = wgpu_transfers::finish(self.times, &mut self.passes, self.transfers, self.read)?;
         publish(&mut self.passes, self.transfers.published());
-        Ok((self.passes.finish(), pages))
+        let (commands, copies) = self.passes.finish();
+        Ok((commands, (pages, copies)))
     }
 }
 
@@ -261,7 +265,10 @@ impl Recorder for WgpuRecorder {
         };
         let submitted = submitter.submit_steps(steps, signal, record, downloads);
         let kept = submitted.map_err(|failure| attribute(submitter.device(), steps, failure))?;
-        let nothing = kept.iter().all(|(transfers, pages)| transfers.is_none() && pages.is_empty());
+        let is_nothing = |(transfers, (pages, copies)): &WgpuBatchResources| {
+            transfers.is_none() && pages.is_empty() && copies.is_empty()
+        };
+        let nothing = kept.iter().all(is_nothing);
         Ok((!nothing).then(|| Box::new(kept) as Box<dyn Send>))
     }
 }
