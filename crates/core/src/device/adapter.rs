@@ -417,6 +417,11 @@ pub(crate) fn kind(kind: DeviceType) -> AdapterKind {
     }
 }
 
+/// Returns the name of an adapter in messages: that of its graphics interface in a browser, which hides the name.
+pub(crate) fn adapter_name(info: &wgpu::AdapterInfo) -> &str {
+    if info.name.is_empty() { backend(info.backend) } else { &info.name }
+}
+
 fn abilities(has: Features) -> Vec<&'static str> {
     let named = [
         (Features::SHADER_F16, "f16"),
@@ -543,6 +548,16 @@ mod tests {
             (found("llvmpipe"), AdapterChoice::Name("lavapipe".into()).find(&known[..2])),
             (Some(0), None)
         );
+    }
+
+    #[test]
+    fn hidden_names_leave_no_gap_in_a_description() {
+        let known = AdapterInfo { driver: "Mesa 25".into(), ..adapter("llvmpipe", "Vulkan") };
+        assert!(known.to_string().starts_with("llvmpipe (Vulkan, "), "{known}");
+        assert!(known.to_string().ends_with(", Mesa 25)"), "{known}");
+        let hidden = AdapterInfo { driver: String::new(), ..adapter("", "WebGPU") };
+        let expected = format!("an adapter without a name (WebGPU, {})", hidden.kind);
+        assert_eq!(hidden.to_string(), expected);
     }
 
     #[test]

@@ -4,6 +4,7 @@
 //! shaders, so the driver's version is checked.
 
 use crate::device::CostModel;
+use crate::device::adapter::adapter_name;
 use crate::device::checks::all_checked;
 use crate::device::kernel_folder::KernelFolder;
 use crate::device::native_backend::{NativeBackend, native_backend};
@@ -267,7 +268,7 @@ fn caps(device: &wgpu::Device, info: &wgpu::AdapterInfo, switches: DeviceSwitche
     let features = device.features();
     let immediates = switches.immediates && features.contains(Features::IMMEDIATES);
     Caps {
-        adapter: info.name.clone(),
+        adapter: adapter_name(info).into(),
         software: info.device_type == wgpu::DeviceType::Cpu,
         max_block: (limits.max_buffer_size / 16 * 16).min(MAX_COUNTED),
         max_binding: limits.max_storage_buffer_binding_size,
