@@ -168,8 +168,8 @@ impl Wine {
     /// Wine does not start, or the library that it lacks does not compile.
     fn start(workspace: &Workspace, found: Found, foreign: &Foreign, display: &Display) -> Result<Self> {
         let prefix = workspace.made("wine")?;
-        if found.root.is_some() {
-            replace_server_script(&found.program)?;
+        if let Some(root) = &found.root {
+            complete(root, &found.program)?;
         }
         let var = |name: &str, value: &str| (name.to_owned(), value.to_owned());
         let mut vars = found.vars()?;
@@ -209,16 +209,26 @@ fn server_of(program: &Path) -> Option<PathBuf> {
     Some(program.with_file_name(SERVER)).filter(|server| server.is_file())
 }
 
-/// Replaces the script `wineserver` beside an unpacked program by the server itself. Wine starts the script before it looks
-/// at its variable, and the script knows only the server of an installed package.
-fn replace_server_script(program: &Path) -> Result<()> {
-    let script = program.with_file_name("wineserver");
-    let Some(server) = server_of(program).filter(|_| script.is_file()) else { return Ok(()) };
-    let length = |path: &Path| fs::metadata(path).map(|metadata| metadata.len());
-    if length(&script)? != length(&server)? {
-        fs::remove_file(&script).with_context(|| format!("cannot remove {}", script.display()))?;
-        fs::copy(&server, &script).with_context(|| format!("cannot write {}", script.display()))?;
+/// Does in unpacked packages what their installation does. Copies the library of zlib into Wine's folder. Replaces the script
+/// `wineserver` by the server itself, because Wine starts the script before it looks at its variable, and the script knows
+/// only the server of an installed package.
+fn complete(root: &Path, program: &Path) -> Result<()> {
+    let zlib = root.join("usr/x86_64-w64-mingw32/lib/zlib1.dll");
+    replace(&root.join("usr/lib/x86_64-linux-gnu/wine/x86_64-windows/zlib1.dll"), &zlib)?;
+    let Some(server) = server_of(program) else { return Ok(()) };
+    replace(&program.with_file_name("wineserver"), &server)
+}
+
+/// Replaces a file by a copy of `source`, unless it has the same length.
+fn replace(file: &Path, source: &Path) -> Result<()> {
+    let length = |path: &Path| fs::metadata(path).ok().map(|metadata| metadata.len());
+    if length(source).is_none() || length(file) == length(source) {
+        return Ok(());
     }
+    if file.exists() {
+        fs::remove_file(file).with_context(|| format!("cannot remove {}", file.display()))?;
+    }
+    fs::copy(source, file).with_context(|| format!("cannot write {}", file.display()))?;
     Ok(())
 }
 
