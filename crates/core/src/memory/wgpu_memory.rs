@@ -137,6 +137,7 @@ impl WgpuMemory {
 
 /// Frees the memory of a buffer that no later submission uses, in a browser. There, the drop of the last handle frees it
 /// only when garbage is collected, and a lack of device memory does not cause that. Elsewhere, the drop frees it.
+#[allow(clippy::disallowed_methods, reason = "a browser's own `destroy` waits for nothing")]
 pub(crate) fn free_in_page(buffer: &wgpu::Buffer) {
     if cfg!(target_arch = "wasm32") {
         buffer.destroy();
