@@ -193,7 +193,7 @@ fn floats(s: &Subject) {
         ("exp(vec2(x)).y", f64::exp),
         ("atan2(vec3(1.0lf, 1.0lf, x), vec3(-0.5lf)).z", |x| x.atan2(-0.5)),
         ("sin(x * 1.0e7lf) + cos(-x * 3.0e5lf)", |x| (x * 1.0e7).sin() + (-x * 3.0e5).cos()),
-        ("sin(x * 1.0e200lf)", |x| (x * 1.0e200).sin()),
+        ("sin(x * 1.0e200lf)", |x| libm::sin(x * 1.0e200)), // Wine's own function is wrong here
         ("tan(-x * 4.0e30lf)", |x| (-x * 4.0e30).tan()),
         ("exp(-x * 20.0lf) * 1.0e30lf", |x| (-x * 20.0).exp() * 1.0e30),
         ("log(x * 1.0e-300lf)", |x| (x * 1.0e-300).ln()),
