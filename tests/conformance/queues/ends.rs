@@ -395,6 +395,9 @@ fn at_the_end_of_a_thread(ctx: Context) {
     if std::env::var("FENCEPOST_RECORDER").is_ok_and(|recorder| recorder != "direct") {
         return; // the other recorders call wgpu, which panics in such a destructor, so each call is an error
     }
+    if cfg!(windows) {
+        return; // such a destructor runs under the lock of the system's loader, in which work on the CPU device hangs
+    }
     let (sender, receiver) = channel();
     let thread = thread::spawn(move || {
         AT_END.with(|last| drop(last.take())); // its destructor is registered first, so it runs last
