@@ -600,7 +600,7 @@ mod tests {
 
     #[test]
     fn the_error_for_an_unknown_adapter_lists_the_known_ones_and_names_the_variable_that_chose() {
-        let found = "this machine has: 0: Swift (Vulkan, software, )";
+        let found = "this machine has: 0: Swift (Vulkan, software)";
         for (by_variable, expected) in [(false, "`x`"), (true, "`x` (from FENCEPOST_ADAPTER)")] {
             let wanted = wanted(&AdapterChoice::Name("x".into()), by_variable);
             let error = no_adapter(&wanted, &[adapter("Swift", "Vulkan")]);

@@ -177,7 +177,7 @@ impl FailedParts {
 struct RefusablePart {
     /// The queues of the part, each with its first command there.
     firsts: Vec<(Slot, Stamp)>,
-    /// Answers to the allocations of the part's blocks, except those that have memory.
+    /// The answers to the allocations of the part's blocks, except those that have memory.
     answers: Vec<LateAnswer>,
     /// The commands of the context itself, if the part consists of them.
     own: Vec<Stamp>,

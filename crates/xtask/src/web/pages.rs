@@ -231,7 +231,7 @@ mod tests {
         }
     }
 
-    /// Numbers and outcomes of a run.
+    /// The trials of a run, with their outcomes.
     #[derive(Debug, Default, PartialEq)]
     struct Found {
         /// Numbers of the trials, with `true` for those that failed.
