@@ -591,7 +591,8 @@ pub(crate) fn usable(state: &State, block: &Arc<Block>, slot: Slot) -> bool {
         return true;
     }
     if slot == Slot::CONTEXT {
-        return false; // a context command waits for nothing
+        // A context command waits for nothing.
+        return false;
     }
     let clock = &state.queue(slot).clock;
     let before = |u: &BlockUse| u.slot == slot || u.slot == Slot::CONTEXT || clock.covers(u.slot, u.stamp());
