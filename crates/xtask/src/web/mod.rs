@@ -32,7 +32,7 @@ use crate::workspace::Workspace;
 
 /// The document of the page.
 const PAGE: &str = include_str!("page.html");
-/// Names of the test programs, which the page loads as modules, one after the other.
+/// The names of the test programs, which the page loads as modules, one after the other.
 const MODULES: [&str; 2] = ["conformance", "programs"];
 /// The limits of a run.
 const PATIENCE: Patience =

@@ -234,7 +234,7 @@ mod tests {
     /// The trials of a run, with their outcomes.
     #[derive(Debug, Default, PartialEq)]
     struct Found {
-        /// Numbers of the trials, with `true` for those that failed.
+        /// The number of each trial, with `true` if it failed.
         trials: Vec<(usize, bool)>,
         /// Number of the first trial of each page.
         starts: Vec<usize>,
