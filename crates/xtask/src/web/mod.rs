@@ -15,7 +15,8 @@ pub(crate) mod server;
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::channel;
-use std::time::Duration;
+use std::thread;
+use std::time::{Duration, Instant};
 
 use anyhow::{Context, Error, Result, ensure};
 
@@ -162,10 +163,18 @@ fn build(workspace: &Workspace, may_install: bool) -> Result<PathBuf> {
     Ok(folder)
 }
 
-/// Returns the folder of a profile without earlier files.
+/// Makes the folder of a profile, without earlier files. The processes of a browser that has just ended may write for a
+/// moment longer, so the removal is tried again for ten seconds.
 fn emptied(profile: &Path) -> Result<()> {
-    if profile.exists() {
-        fs::remove_dir_all(profile).with_context(|| format!("cannot remove {}", profile.display()))?;
+    let until = Instant::now() + Duration::from_secs(10);
+    while profile.exists() {
+        match fs::remove_dir_all(profile) {
+            Err(error) if Instant::now() > until => {
+                return Err(error).with_context(|| format!("cannot remove {}", profile.display()));
+            }
+            Err(_) => thread::sleep(Duration::from_millis(50)),
+            Ok(()) => {}
+        }
     }
     fs::create_dir_all(profile).with_context(|| format!("cannot make {}", profile.display()))
 }
