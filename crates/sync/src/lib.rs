@@ -16,6 +16,8 @@ mod clock;
 mod error;
 mod fork;
 mod ids;
+#[doc(hidden)]
+pub mod loader;
 #[cfg(target_arch = "wasm32")]
 #[doc(hidden)]
 pub mod page;
