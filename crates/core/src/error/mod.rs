@@ -56,6 +56,15 @@ impl Error {
     pub(crate) fn is(&self, other: &Error) -> bool {
         Arc::ptr_eq(&self.0, &other.0)
     }
+
+    /// Returns the error of a call that would wait for a new thread, although this thread holds the lock of the
+    /// system's loader, under which none starts.
+    #[cold]
+    pub(crate) fn no_thread_starts(object: impl Into<String>) -> Self {
+        let message = "it needs a new thread, and none starts while this thread holds the lock of the system's \
+                       loader, as in a destructor of a thread-local value on Windows: make the call earlier";
+        ErrorDetail::Device { object: object.into(), message: message.into() }.into()
+    }
 }
 
 impl<D: Into<ErrorDetail>> From<D> for Error {

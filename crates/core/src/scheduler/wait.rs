@@ -18,12 +18,13 @@ use crate::scheduler::plan::PlanRest;
 use crate::scheduler::plan::open_batch::DueCommands;
 use crate::scheduler::queue::{HoldReason, PointProgress};
 use crate::scheduler::queues::Priority;
-use crate::scheduler::relay::{Relay, UserSignal};
+use crate::scheduler::relay::{Relay, SignalledBy, UserSignal};
 use crate::scheduler::state::State;
 use crate::scheduler::threads::{
     SignallingMark, ThreadWakeups, is_inside_callback, replace_lane_thread, replace_lane_thread_in_task,
 };
 use crate::scheduler::wakers::{Deadline, WakeCondition};
+use fencepost_sync::loader::holds_loader_lock;
 use fencepost_sync::prim::{MutexGuard, lock};
 use fencepost_sync::{Clock, HoldId, Point, Seq, Slot, TimelineValue};
 use std::sync::Arc;
@@ -132,6 +133,17 @@ impl State {
             return Ok(());
         }
         Err(ErrorDetail::WaitInPrint { awaited: awaited(self, target) }.into())
+    }
+
+    /// Returns an error if a target waits for the compilation of a kernel, and this thread keeps the compiler's thread
+    /// from starting.
+    fn uncompiled(&self, target: WaitTarget<'_>) -> Option<Error> {
+        let point = target.point().filter(|_| holds_loader_lock())?;
+        let Some(HoldReason::User(hold)) = self.queue(point.slot).hold else { return None };
+        let waits = self.reached(point) == PointProgress::Unplanned;
+        let event = self.queues.held_event(hold).filter(|_| waits)?;
+        let compiles = event.signalled_by() == SignalledBy::OwnThread;
+        compiles.then(|| Error::no_thread_starts(format!("a kernel of {}", awaited(self, target))))
     }
 
     /// Returns `true` if a target waits for the messages of a launch, even if only through an earlier callback.
@@ -672,10 +684,10 @@ impl Engine {
     }
 
     /// Returns an error if a wait without a limit may never end: this thread holds a guard that holds back the target,
-    /// or the function that receives printed lines takes too long.
+    /// or keeps a kernel from being compiled, or the function that receives printed lines takes too long.
     fn endless_wait_error(&self, state: &State, target: WaitTarget<'_>) -> Option<Error> {
         let guards = target.point().map_or(Ok(()), |point| state.check_guards(point));
-        guards.err().or_else(|| self.overdue_messages(state, target))
+        guards.err().or_else(|| state.uncompiled(target)).or_else(|| self.overdue_messages(state, target))
     }
 
     /// Returns an error if a target waits for messages, and the function that receives the lines takes so long that it

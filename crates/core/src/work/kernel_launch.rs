@@ -1,11 +1,12 @@
 //! Kernel launches as plain commands, and compiled kernels.
 
-use crate::error::{ErrorDetail, KernelId, Result, subject};
+use crate::error::{Error, ErrorDetail, KernelId, Result, subject};
 use crate::memory::block::{Block, overlap};
 #[cfg(cpu)]
 use crate::work::step::HostCode;
 use crate::work::step::{BlockAccess, Span};
 use fencepost_kernels::{Access, Entry, HostKernel, Interface, Module, ParamsBlock, ShaderSource, Trust};
+use fencepost_sync::loader::holds_loader_lock;
 use fencepost_sync::prim::{Condvar, Mutex, lock, sleep};
 use std::any::Any;
 use std::ops::Range;
@@ -430,6 +431,9 @@ impl PipelineDescriptor<'_> {
         text: &'static str,
         compile: impl FnOnce(&PipelineDescriptor<'_>) -> Result<T>,
     ) -> Result<T> {
+        if holds_loader_lock() {
+            return Err(Error::no_thread_starts(format!("kernel `{entry}`")));
+        }
         let module = Module::parse(&ShaderSource::text(format!("{entry}.wgsl"), text))?;
         let entry = module.entry(entry, &[])?;
         let overrides = &[];

@@ -18,6 +18,7 @@ use fencepost_kernels::HostKernel;
 use fencepost_kernels::{
     ArgField, Entry, Interface, KernelArgs, Module, ShaderSource, Trust, on_compiler_stack, report,
 };
+use fencepost_sync::loader::holds_loader_lock;
 use fencepost_sync::prim::{Condvar, Mutex, lock, sleep_for};
 use std::cell::Cell;
 use std::marker::PhantomData;
@@ -348,6 +349,9 @@ impl Job {
             compile(engine, &self.source, (entry, overrides), self.trust, false, refuses_warnings)
         })?;
         if let Some(late) = kernel.pipeline.unfinished() {
+            if late.result().is_none() && holds_loader_lock() {
+                return Err(no_compiler(entry));
+            }
             late.finish()?; // a verb asked for the kernel first, and it may still be compiling
         }
         Ok(kernel)
@@ -363,6 +367,10 @@ impl Job {
     ) -> Result<Arc<KernelInner>> {
         let overrides = self.overrides();
         let key = KernelKey::new(&self.source, entry, &overrides, self.trust);
+        #[cfg(not(target_arch = "wasm32"))]
+        if holds_loader_lock() && kernels.find(&key).is_none() {
+            return Err(no_compiler(entry)); // even if another thread compiles it, which starts a thread too
+        }
         let is_new = Cell::new(false);
         let compile = || {
             is_new.set(true);
@@ -430,6 +438,12 @@ pub(crate) fn compile(
         };
         Ok(Arc::new(KernelInner { id, label: name.clone(), name, interface, pipeline, origin }))
     })
+}
+
+/// Returns the error for a kernel that is not compiled, if no thread can start to compile it.
+#[cold]
+fn no_compiler(kernel: &str) -> Error {
+    Error::no_thread_starts(format!("kernel `{kernel}`"))
 }
 
 /// Calls a function on a thread with a large stack.
@@ -691,6 +705,9 @@ impl<K> LateSteps<K> for KernelLate<K> {
                     }
                     if deadline.has_passed() {
                         return None;
+                    }
+                    if deadline.is_endless() && holds_loader_lock() {
+                        return Some(Err(no_compiler(&self.job.entry)));
                     }
                     state = sleep_for(&desk.left, state, deadline.slice());
                 }

@@ -1,5 +1,6 @@
 //! A thread that holds a shared lock on behalf of another, because no thread may take that lock twice.
 
+use fencepost_sync::loader::holds_loader_lock;
 use fencepost_sync::prim::{Condvar, Mutex, lock, sleep, sleep_for, yield_now};
 use std::io;
 use std::sync::Arc;
@@ -42,8 +43,12 @@ impl SnatchGuard {
     /// Starts a thread that holds the value of `take`. Returns `None` if `take` returns `None`.
     ///
     /// # Errors
-    /// Returns the system's error if it cannot start a thread.
+    /// Returns the system's error if it cannot start a thread, and an error if no thread starts because this one holds
+    /// the lock of the system's loader.
     pub(crate) fn start<G>(take: impl FnOnce() -> Option<G> + Send + 'static) -> io::Result<Option<Self>> {
+        if holds_loader_lock() {
+            return Err(io::Error::other("this thread holds the lock of the system's loader"));
+        }
         let shared = Arc::new(GuardShared { stage: Mutex::new(GuardStage::Starting), moved: Condvar::new() });
         let theirs = shared.clone();
         let thread = Builder::new().name("fencepost guard".into()).spawn(move || theirs.hold(take))?;
