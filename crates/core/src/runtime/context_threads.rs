@@ -2,14 +2,17 @@
 //! compile kernels.
 
 use crate::device::checks::is_any_set;
+use crate::error::{Error, Result};
 use crate::scheduler::engine::Engine;
 use crate::scheduler::threads::{belong_to_a_context, is_needed, is_replaced, set_post};
 use fencepost_kernels::report;
 use fencepost_kernels::report::drop_payload;
+use fencepost_sync::loader::{holds_loader_lock, wait_for_start};
 use fencepost_sync::prim::{Mutex, lock};
 use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
+use std::sync::mpsc::{Receiver, channel};
 use std::thread::JoinHandle;
 use std::time::Duration;
 use std::{io, thread};
@@ -49,25 +52,39 @@ impl ContextThreads {
         if !engine.threads {
             return Ok(());
         }
+        let mut started = Vec::new();
         for lane in 0..engine.lanes.len() {
-            self.add_to_lane(engine, lane, LaneThread::Submits)?;
-            self.add_to_lane(engine, lane, LaneThread::Completes)?;
+            started.push(self.add_to_lane(engine, lane, LaneThread::Submits)?);
+            started.push(self.add_to_lane(engine, lane, LaneThread::Completes)?);
         }
-        self.add("fencepost callbacks".into(), engine, Engine::callback_thread)
+        started.push(self.add("fencepost callbacks".into(), engine, Engine::callback_thread)?);
+        started.iter().for_each(wait_for_start);
+        Ok(())
     }
 
     /// Starts the thread that delivers messages, unless it is running or the engine works without threads. If the
     /// system refuses the thread, the context is lost.
-    pub(crate) fn start_messages(&self, engine: &Arc<Engine>) {
-        if !engine.threads || std::mem::replace(&mut engine.lock().deliveries.has_thread, true) {
-            return;
+    ///
+    /// # Errors
+    /// Returns `Device` if the new thread could not start before this one has ended.
+    pub(crate) fn start_messages(&self, engine: &Arc<Engine>) -> Result<()> {
+        let mut state = engine.lock();
+        if !engine.threads || state.deliveries.has_thread {
+            return Ok(());
         }
-        if let Err(error) = self.add_for_messages(engine) {
-            engine.lose(&refused(&error));
+        if holds_loader_lock() {
+            return Err(Error::no_thread_starts("the delivery of messages"));
         }
+        state.deliveries.has_thread = true;
+        drop(state);
+        match self.add_for_messages(engine) {
+            Ok(started) => wait_for_start(&started),
+            Err(error) => engine.lose(&refused(&error)),
+        }
+        Ok(())
     }
 
-    fn add_for_messages(&self, engine: &Arc<Engine>) -> io::Result<()> {
+    fn add_for_messages(&self, engine: &Arc<Engine>) -> io::Result<Receiver<()>> {
         let replace = self.replacement(engine, Self::add_for_messages);
         self.add("fencepost messages".into(), engine, move |engine| {
             set_post(replace);
@@ -75,7 +92,7 @@ impl ContextThreads {
         })
     }
 
-    fn add_to_lane(&self, engine: &Arc<Engine>, lane: usize, role: LaneThread) -> io::Result<()> {
+    fn add_to_lane(&self, engine: &Arc<Engine>, lane: usize, role: LaneThread) -> io::Result<Receiver<()>> {
         let replace =
             self.replacement(engine, move |threads, engine| threads.add_to_lane(engine, lane, role));
         let name = match role {
@@ -97,7 +114,7 @@ impl ContextThreads {
     fn replacement(
         &self,
         engine: &Arc<Engine>,
-        add: impl FnOnce(&Self, &Arc<Engine>) -> io::Result<()> + Send + 'static,
+        add: impl FnOnce(&Self, &Arc<Engine>) -> io::Result<Receiver<()>> + Send + 'static,
     ) -> impl FnOnce() + Send + 'static {
         let engine = Arc::downgrade(engine);
         let threads = Arc::downgrade(&self.0);
@@ -109,22 +126,25 @@ impl ContextThreads {
         }
     }
 
-    /// Starts a thread that will be joined at the end of the context.
-    pub(crate) fn add(
+    /// Starts a thread that will be joined at the end of the context. The thread drops the other end of the returned
+    /// channel once it runs.
+    fn add(
         &self,
         name: String,
         engine: &Arc<Engine>,
         run: impl FnOnce(&Engine) + Send + 'static,
-    ) -> io::Result<()> {
+    ) -> io::Result<Receiver<()>> {
         let engine = engine.clone();
+        let (runs, started) = channel();
         let thread = thread::Builder::new().name(name).spawn(move || {
+            drop(runs);
             belong_to_a_context();
             run(&engine);
         })?;
         let mut threads = lock(&self.0);
         threads.retain(|thread| !thread.is_finished());
         threads.push(thread);
-        Ok(())
+        Ok(started)
     }
 
     fn take(&self) -> Vec<JoinHandle<()>> {
@@ -133,13 +153,14 @@ impl ContextThreads {
 
     /// Flushes, waits for the work unless the device is lost, and joins the threads.
     ///
-    /// A separate thread does this in two cases. The first is that user code run by a context (a callback, a waker, a
+    /// A separate thread does this in three cases. The first is that user code run by a context (a callback, a waker, a
     /// destructor or a host function) drops the last handle, because a thread cannot join itself. The second is that
-    /// the work waits for another context, because two contexts that end may wait for each other. The separate thread
-    /// drops `alive` after the device.
+    /// the work waits for another context, because two contexts that end may wait for each other. The third is that
+    /// this thread holds the lock of the system's loader, because no other thread ends before it releases the lock. The
+    /// separate thread drops `alive` after the device.
     pub(crate) fn end(&self, engine: &Arc<Engine>, alive: &Arc<()>) {
         let threads = self.clone();
-        if is_needed() || is_any_set() || engine.waits_for_other_context() {
+        if is_needed() || is_any_set() || engine.waits_for_other_context() || holds_loader_lock() {
             let engine = engine.clone();
             let alive = alive.clone();
             let ended = thread::Builder::new().spawn(move || {
@@ -221,10 +242,11 @@ impl CompilerThreads {
                 lock(&replaced.0).threads -= 1;
             }
         };
-        threads.add("fencepost compiler".into(), engine, move |engine| {
+        let started = threads.add("fencepost compiler".into(), engine, move |engine| {
             set_post(replace);
             compilers.work(engine);
-        })
+        });
+        started.map(drop)
     }
 
     /// Runs queued tasks until none is left, or until this thread has been replaced.

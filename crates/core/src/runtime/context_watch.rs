@@ -32,9 +32,10 @@ impl ContextWatch {
     /// Returns `true` as long as any part of the context exists: its work, its threads or its device. The call takes no
     /// lock.
     ///
-    /// If the last handle is dropped in a callback, or while work waits for another context, a separate thread ends the
-    /// context, after the drop has returned. That thread uses the driver, which is unloaded when `main` returns. So in
-    /// this case, wait until this call returns `false` before returning from `main`.
+    /// If the last handle is dropped in a callback, while work waits for another context, or on Windows in the destructor
+    /// of a thread-local value, a separate thread ends the context, after the drop has returned. That thread uses the
+    /// driver, which is unloaded when `main` returns. So in this case, wait until this call returns `false` before
+    /// returning from `main`.
     ///
     /// # Example
     /// ```

@@ -653,7 +653,7 @@ impl LaunchArguments<'_> {
     /// Allocates the message buffer and binds it as the last argument.
     fn bind_messages(&mut self, ops: &ArrayOps<'_>, messages: Messages) -> Result<MessageBuffer> {
         #[cfg(not(target_arch = "wasm32"))]
-        ops.owner.threads().start_messages(ops.owner.engine());
+        ops.owner.threads().start_messages(ops.owner.engine())?;
         let kernel = self.launch.kernel();
         let capacity = lock(&ops.owner.engine().print_options).capacity;
         let size = u64::from(messages.buffer_size(capacity));

@@ -14,9 +14,11 @@ use crate::record::walk::StepOrder;
 use crate::work::step::Step;
 use fencepost_kernels::report;
 use fencepost_sync::backend::Fence;
+use fencepost_sync::loader::wait_for_start;
 use fencepost_sync::{Lost, TimelineValue};
 use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::mpsc::channel;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
@@ -63,12 +65,18 @@ pub(crate) fn open(
         failed: device.failed.clone(),
     });
     let running = lane.clone();
-    let thread = std::thread::Builder::new().name("fencepost cpu".into()).spawn(move || running.run());
+    let (runs, started) = channel();
+    let run = move || {
+        drop(runs);
+        running.run();
+    };
+    let thread = std::thread::Builder::new().name("fencepost cpu".into()).spawn(run);
     let thread = thread.map_err(|error| {
         let object = "the thread of the CPU".into();
         let message = error.to_string();
         crate::error::Error::from(ErrorDetail::Device { object, message })
     })?;
+    wait_for_start(&started);
     let cost_model =
         if lateness == Duration::MAX { CostModel::Unknown } else { CostModel::Measured(lateness) };
     let fence: Arc<dyn Fence> = lane.clone();
@@ -325,7 +333,6 @@ mod cpu_lane_tests {
     use crate::runtime::owner::Owner;
     use crate::scheduler::engine::Engine;
     use fencepost_kernels::{HostBuffer, args};
-    use std::sync::mpsc::channel;
     use std::thread::ThreadId;
 
     fn context() -> Context {
