@@ -23,10 +23,12 @@ pub fn guard(
     })
 }
 
-/// Returns the state of a subject's contexts. It cannot be read if a thread is stuck with a context's lock.
+/// Returns the state of a subject's contexts. It cannot be read if a thread is stuck with a context's lock, or on Windows
+/// with the lock of the loader, under which no thread starts.
 fn shown(subject: &Subject) -> String {
     let subject = subject.clone();
-    in_time(move || subject.dump()).unwrap_or_else(|| "a thread stays in the lock of a context".into())
+    in_time(move || subject.dump())
+        .unwrap_or_else(|| "a thread stays in the lock of a context, or no thread starts".into())
 }
 
 /// Runs `look` on a new thread. Returns its result, if it ends within 5 seconds.

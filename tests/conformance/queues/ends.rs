@@ -46,11 +46,16 @@ pub fn cases() -> Vec<Case> {
         case("q15_calls_work_in_destructors_at_the_end_of_a_thread", calls_at_the_end_of_a_thread)
             .vulkan_only("wgpu polls GL, and its own thread locals are gone then"),
         case("q15_the_last_handle_may_be_dropped_in_a_destructor_at_the_end_of_a_thread", end_of_thread)
-            .native_only("wgpu with debug assertions panics if its objects are dropped there"),
+            .native_only(DROPS_WGPU),
+        case("q15_a_destructor_at_the_end_of_a_thread_may_wait_for_a_context_just_opened", just_opened)
+            .native_only(DROPS_WGPU),
+        case("q15_a_wait_for_a_kernel_at_the_end_of_a_thread_ends_with_it_or_an_error", kernels_at_the_end)
+            .native_only(DROPS_WGPU),
     ]
 }
 
 const N: usize = 200;
+const DROPS_WGPU: &str = "wgpu with debug assertions panics if its objects are dropped there";
 
 /// Uses a context without threads, which submits only in calls that flush or wait.
 fn flush_starts(subject: &Subject) {
@@ -381,6 +386,11 @@ thread_local! {
     static AT_END: RefCell<Option<AtDrop>> = const { RefCell::new(None) };
 }
 
+/// Calls `run` when this thread ends.
+fn at_end(run: impl FnOnce() + 'static) {
+    AT_END.with(|last| last.replace(Some(AtDrop(Some(Box::new(run))))));
+}
+
 fn calls_at_the_end_of_a_thread(subject: &Subject) {
     let ctx = subject.ctx();
     at_the_end_of_a_thread(ctx.clone());
@@ -394,9 +404,6 @@ fn end_of_thread(subject: &Subject) {
 fn at_the_end_of_a_thread(ctx: Context) {
     if std::env::var("FENCEPOST_RECORDER").is_ok_and(|recorder| recorder != "direct") {
         return; // the other recorders call wgpu, which panics in such a destructor, so each call is an error
-    }
-    if cfg!(windows) {
-        return; // such a destructor runs under the lock of the system's loader, in which work on the CPU device hangs
     }
     let (sender, receiver) = channel();
     let thread = thread::spawn(move || {
@@ -414,8 +421,68 @@ fn at_the_end_of_a_thread(ctx: Context) {
             drop((graph, queue, ctx));
             sender.send(()).unwrap();
         };
-        AT_END.with(|last| last.replace(Some(AtDrop(Some(Box::new(run))))));
+        at_end(run);
     });
     thread.join().unwrap();
     receiver.recv().expect("the destructor has run to its end");
+}
+
+/// Waits in the destructor for a callback. On Windows, no thread of a context can start meanwhile.
+fn just_opened(subject: &Subject) {
+    let subject = subject.clone();
+    let (sender, receiver) = channel();
+    let thread = thread::spawn(move || {
+        let ctx = subject.ctx();
+        let queue = ctx.queue("main");
+        let ran = Arc::new(AtomicBool::new(false));
+        let called = ran.clone();
+        let mut x = queue.full([N], 1_u32).unwrap();
+        queue.callback(move || called.store(true, Ordering::SeqCst)).unwrap();
+        queue.fill(&mut x, 2).unwrap();
+        at_end(move || {
+            queue.finish().wait().unwrap();
+            assert!(ran.load(Ordering::SeqCst), "the callback comes before the end of the queue");
+            drop((x, queue, ctx));
+            sender.send(()).unwrap();
+        });
+    });
+    thread.join().unwrap();
+    receiver.recv().expect("the destructor has run to its end");
+}
+
+/// Waits for a verb whose kernel may still be compiling, and compiles a kernel. On Windows, no thread can start to
+/// compile them while the destructor runs.
+fn kernels_at_the_end(subject: &Subject) {
+    const ONE: &str = "@group(0) @binding(0) var<storage, read_write> x: array<u32>;
+        @compute @workgroup_size(1) fn one() { x[0] = 1u; }";
+    let subject = subject.clone();
+    let (sender, receiver) = channel();
+    let thread = thread::spawn(move || {
+        let ctx = subject.ctx();
+        let queue = ctx.queue("main");
+        let x = queue.full([N], 3_u32).unwrap();
+        let mut total = queue.zeros::<u32, 1>([1]).unwrap();
+        queue.sum(&x, &mut total).unwrap();
+        let read = queue.read(&total);
+        at_end(move || {
+            let total = read.wait();
+            let kernel = ctx.kernel_from(ONE, "one").map(drop);
+            drop((x, queue, ctx));
+            sender.send((total, kernel)).unwrap();
+        });
+    });
+    thread.join().unwrap();
+    let (total, kernel) = receiver.recv().expect("the destructor has run to its end");
+    if let Some(total) = made(total) {
+        assert_eq!(total, [3 * N as u32]);
+    }
+    made(kernel);
+}
+
+/// Returns the result of a call for which a thread compiles a kernel; `None` if no thread could start.
+fn made<T>(result: Result<T>) -> Option<T> {
+    match result {
+        Err(error) if cfg!(windows) && error.to_string().contains("the system's loader") => None,
+        result => Some(result.unwrap()),
+    }
 }
