@@ -30,6 +30,8 @@ pub enum InPage {
     OnDevices(&'static str),
     /// Only a device of wgpu, for this reason.
     OnGpus(&'static str),
+    /// Every place but the device of Firefox, for this reason.
+    NotInFirefox(&'static str),
     /// No place, for this reason.
     Nowhere(&'static str),
 }
@@ -175,6 +177,11 @@ impl Case {
         Self { in_page: InPage::OnGpus(reason), ..self }
     }
 
+    /// Runs the case at every place of a web page but the device of Firefox.
+    pub fn not_in_firefox(self, reason: &'static str) -> Self {
+        Self { in_page: InPage::NotInFirefox(reason), ..self }
+    }
+
     /// Runs the case everywhere but on the CPU recorder and on GL.
     pub fn not_on_gl(self, reason: &'static str) -> Self {
         Self { needs: Needs::NoGl(reason), ..self }
@@ -278,8 +285,9 @@ impl InPage {
         match self {
             InPage::OnDevices(reason) if place.is_cpu() => Some(reason),
             InPage::OnGpus(reason) if !place.has_wgpu() => Some(reason),
+            InPage::NotInFirefox(reason) if place.is_firefox() => Some(reason),
             InPage::Nowhere(reason) => Some(reason),
-            InPage::OnDevices(_) | InPage::OnGpus(_) | InPage::Everywhere => None,
+            InPage::OnDevices(_) | InPage::OnGpus(_) | InPage::NotInFirefox(_) | InPage::Everywhere => None,
         }
         .filter(|_| cfg!(target_arch = "wasm32"))
     }

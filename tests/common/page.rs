@@ -23,6 +23,10 @@ extern "C" {
     /// Returns the number of buffers whose memory was freed since the page was loaded.
     #[wasm_bindgen(js_name = fencepostFreedBuffers)]
     pub fn freed_buffers() -> u32;
+
+    /// Returns the number of submissions without command buffers since the page was loaded.
+    #[wasm_bindgen(js_name = fencepostEmptySubmissions)]
+    pub fn empty_submissions() -> u32;
     /// Keeps the message of a panic, which ends the page's WebAssembly.
     #[wasm_bindgen(js_name = fencepostPanic)]
     fn keep_panic(message: &str);

@@ -4,6 +4,8 @@ mod between_contexts;
 mod destructors;
 mod early_results;
 mod executors;
+#[cfg(target_arch = "wasm32")]
+mod in_page;
 mod markers;
 mod one_device;
 mod pipelines;
@@ -30,6 +32,8 @@ pub fn cases() -> Vec<Case> {
         pipelines::cases(),
         between_contexts::cases(),
         one_device::cases(),
+        #[cfg(target_arch = "wasm32")]
+        in_page::cases(),
     ]
     .concat()
 }

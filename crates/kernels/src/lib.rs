@@ -97,6 +97,8 @@ pub use parser_words::is_reserved_word;
 pub use part::PART_COUNT;
 pub use reference::{HostBuffer, HostKernel, reference, reference_of};
 pub use reflect::{Entry, Module, SourceMap};
+#[doc(hidden)]
+pub use returns::with_final_returns;
 pub use several::{check_declared, check_each};
 pub use shader_language::{ShaderLanguage, legalize};
 pub use shader_layout::{Dim, Layout, Leaf};

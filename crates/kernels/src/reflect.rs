@@ -285,6 +285,13 @@ impl Module {
         finding.map(|finding| located(&self.source, finding))
     }
 
+    /// Returns the error for the first call with a pointer to a part of a variable. A compiler without the language feature
+    /// `unrestricted_pointer_parameters` may take no such pointer.
+    #[doc(hidden)]
+    pub fn pointer_error(&self) -> Option<Error> {
+        spirv::mistake(&self.naga, &self.info).map(|finding| located(&self.source, finding))
+    }
+
     /// Returns the whole WGSL text, snippets included.
     pub fn text(&self) -> &str {
         &self.source.text

@@ -6,6 +6,7 @@
 
 use naga::{Block, Expression, Function, Handle, Module, Span, Statement, SwitchCase};
 
+use crate::tokens::{Token, Tokens, declarations};
 use crate::visit::for_each_function;
 
 /// Gives a value to `return` statements that naga has added in unreachable places. Adds a `return` without a value at
@@ -24,6 +25,58 @@ fn complete_function(function: &mut Function) {
         let zero = function.expressions.append(Expression::ZeroValue(result.ty), Span::UNDEFINED);
         give_values(&mut function.body, zero);
     }
+}
+
+/// Returns a text in which functions that have a loop, and end with another statement than `return`, end with the `return`
+/// of a zero, which is never reached. The text is valid without it, but Firefox contains naga. No line moves.
+pub fn with_final_returns(text: &str) -> String {
+    let tokens: Vec<Token<'_>> = Tokens::of(text).collect();
+    let mut changed = String::with_capacity(text.len());
+    let mut from = 0;
+    for function in declarations(&tokens).into_iter().filter(|declared| declared.keyword.text == "fn") {
+        let Some(result) = unended(text, function.rest) else { continue };
+        let end = function.end - 1;
+        changed += &text[from..end];
+        changed += &format!(" return {result}(); ");
+        from = end;
+    }
+    changed + &text[from..]
+}
+
+/// Returns the type of a function's result, if the function has a loop and does not end with `return`. `rest` are the tokens
+/// between `fn` and the closing bracket.
+fn unended<'a>(text: &'a str, rest: &[Token<'a>]) -> Option<&'a str> {
+    let open = rest.iter().position(|token| token.text == "{")?;
+    let arrow = rest[..open].iter().position(|token| token.text == "->")?;
+    let result = text[rest[arrow].end()..rest[open].at].trim();
+    let body = &rest[open + 1..];
+    let has_loop = body.iter().any(|token| ["loop", "for", "while"].contains(&token.text));
+    let is_ended = last_statement(body).is_some_and(|first| first.text == "return");
+    // An attribute of the result, which an entry point of another stage may have, is no part of a type.
+    let is_type = !result.starts_with('@');
+    (has_loop && !is_ended && is_type).then_some(result)
+}
+
+/// Returns the first token of the last statement of a body.
+fn last_statement<'a>(body: &[Token<'a>]) -> Option<Token<'a>> {
+    let mut depth = 0_usize;
+    let mut first = None;
+    let mut last = None;
+    for token in body {
+        if depth == 0 && first.is_none() && token.text != ";" {
+            first = Some(*token);
+            last = first;
+        }
+        match token.text {
+            "{" | "(" | "[" => depth += 1,
+            "}" | ")" | "]" => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        if depth == 0 && matches!(token.text, ";" | "}") {
+            first = None;
+        }
+    }
+    last
 }
 
 /// Ways in which a block ends.
@@ -110,7 +163,39 @@ fn give_values(block: &mut Block, zero: Handle<Expression>) {
 
 #[cfg(test)]
 mod tests {
+    use super::with_final_returns;
     use naga::valid::{Capabilities, ValidationFlags, Validator};
+
+    #[test]
+    fn a_text_gets_a_final_return_where_naga_needs_one() {
+        for (text, changed) in [
+            ("fn f() -> u32 { loop { return 1u; } }", "fn f() -> u32 { loop { return 1u; }  return u32(); }"),
+            (
+                "fn f(a: vec2<u32>) -> vec2<u32>\n{ for (;;) { return a; } } fn g() {}",
+                "fn f(a: vec2<u32>) -> vec2<u32>\n{ for (;;) { return a; }  return vec2<u32>(); } fn g() {}",
+            ),
+            (
+                "fn f(c: u32) -> u32 { if c == 1u { return 2u; } else { loop { return (c); } } }",
+                "fn f(c: u32) -> u32 { if c == 1u { return 2u; } else { loop { return (c); } }  return u32(); }",
+            ),
+        ] {
+            assert_eq!(with_final_returns(text), changed);
+            for (text, is_valid) in [(text, false), (changed, true)] {
+                let module = naga::front::wgsl::parse_str(text).unwrap();
+                let found = Validator::new(ValidationFlags::all(), Capabilities::all()).validate(&module);
+                assert_eq!(found.is_ok(), is_valid, "{text}");
+            }
+        }
+        for text in [
+            "fn f() { loop { break; } }",
+            "fn f(a: u32) -> u32 { var x = a; while x > 9u { x -= 3u; } return x; }",
+            "fn f(a: u32) -> u32 { for (;;) { break; } { } ; return g(array(a, 1u)[0], (a)); }",
+            "fn f(a: u32) -> u32 { if a > 1u { return a; } else { return 3u; } }",
+            "// fn f() -> u32 { loop {} }\nconst x = 1;",
+        ] {
+            assert_eq!(with_final_returns(text), text);
+        }
+    }
 
     /// Returns `true` if a function with a result is valid.
     fn is_valid(body: &str) -> bool {

@@ -12,6 +12,8 @@ pub fn cases() -> Vec<Case> {
         case("k11_functions_of_64_bit_floats_are_right_or_refused", floats),
         case("k11_negative_numbers_are_subtracted_from_atomics_and_packed", negative),
         case("k11_functions_of_known_values_are_those_of_read_values", known),
+        case("k11_known_floats_are_packed_as_signed_bytes", known_bytes)
+            .not_in_firefox("Firefox was seen to pack signed bytes wrongly on lavapipe"),
         case("k11_functions_of_known_64_bit_values_are_right_or_refused", known_wide),
         case("k11_a_component_at_an_index_is_that_of_each_invocation", components),
         case("k11_continue_leaves_every_switch_around_it", switches),
@@ -274,8 +276,6 @@ fn negative(s: &Subject) {
 const KNOWN: &[(&str, &[u32])] = &[
     ("out[0] = pack4xI8Clamp(vec4(0, 1, 3, -3)); var v = vec4(0, 200, 3, -300); out[1] = pack4xI8Clamp(v);",
         &[0xfd03_0100, 0x8003_7f00]),
-    ("out[0] = pack4x8snorm(vec4(-1.0, 0.5, 0.3, -0.7)); var v = vec4(0.0, 0.0, -1.0, 1.0); out[1] = pack4x8snorm(v);
-      out[2] = pack4x8snorm(vec4(f32(out[21]), -1.0, 0.0, 0.0));", &[0xa726_4081, 0x7f81_0000, 0x8100]),
     ("out[0] = bitcast<u32>(unpack2x16float(0x3c003c00u).y); var h = 0x0001307eu; let r = unpack2x16float(h);
       out[1] = bitcast<u32>(r.x); out[2] = bitcast<u32>(r.y * 16777216.0);", &[0x3f80_0000, 0x3e0f_c000, 0x3f80_0000]),
     ("let a = -2.5f; out[0] = u32(a); let b = 3e9f; out[1] = u32(i32(b)); let c = 5e9f; out[2] = u32(c);
@@ -287,9 +287,24 @@ const KNOWN: &[(&str, &[u32])] = &[
     ("var flag = false; let v = select(vec4(5), vec4<i32>(), flag); out[0] = u32(v.x); out[1] = u32(v.w);", &[5, 5]),
 ];
 
+/// The same for functions that pack signed bytes.
+const KNOWN_BYTES: &[(&str, &[u32])] = &[
+    ("out[0] = pack4x8snorm(vec4(-1.0, 0.5, 0.3, -0.7)); var v = vec4(0.0, 0.0, -1.0, 1.0); out[1] = pack4x8snorm(v);
+      out[2] = pack4x8snorm(vec4(f32(out[21]), -1.0, 0.0, 0.0));", &[0xa726_4081, 0x7f81_0000, 0x8100]),
+];
+
 fn known(s: &Subject) {
+    writes(s, KNOWN);
+}
+
+fn known_bytes(s: &Subject) {
+    writes(s, KNOWN_BYTES);
+}
+
+/// Checks that each text of statements writes the expected numbers.
+fn writes(s: &Subject, statements: &[(&str, &[u32])]) {
     let ctx = s.ctx();
-    for (body, expected) in KNOWN {
+    for (body, expected) in statements {
         let text = format!("@compute @workgroup_size(1) fn main() {{ {body} }}");
         let mut first = vec![0; 20];
         first.push(3);
@@ -420,7 +435,13 @@ fn returns(s: &Subject) {
 fn exponent(s: &Subject) {
     let text = "enable f16;
         @compute @workgroup_size(1) fn main() { let x = f16(out[3]); out[0] = u32(frexp(x * 8.0h).exp); }";
-    let error = run(&s.ctx(), text, &[0, 0, 0, 3]).unwrap_err().to_string();
+    let found = run(&s.ctx(), text, &[0, 0, 0, 3]);
+    if cfg!(target_arch = "wasm32") && s.ctx().info().abilities.contains(&"f16") {
+        // The compiler of the browser decides: 24 is 0.75 times 2 to the power of 5.
+        assert!(found.as_ref().is_err() || found.as_ref().is_ok_and(|found| found[0] == 5), "{found:?}");
+        return;
+    }
+    let error = found.unwrap_err().to_string();
     assert!(error.contains("`frexp` of `f16`") || error.contains("16-bit floats"), "{error}");
 }
 

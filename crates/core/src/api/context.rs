@@ -39,7 +39,7 @@ use crate::scheduler::engine::Engine;
 use crate::scheduler::ordering::Admission;
 use crate::scheduler::threads::is_inside_callback;
 #[cfg(all(cpu, target_arch = "wasm32"))]
-use crate::scheduler::turn::after_the_event_loop;
+use crate::driver::page::after_the_event_loop;
 use crate::scheduler::wakers::Deadline;
 use fencepost_kernels::Element;
 use fencepost_sync::{Point, Slot};

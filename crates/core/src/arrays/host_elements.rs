@@ -62,7 +62,7 @@ fn wake_again(task: &Waker) {
     #[cfg(not(target_arch = "wasm32"))]
     task.wake_by_ref();
     #[cfg(target_arch = "wasm32")]
-    crate::scheduler::turn::after_the_event_loop({
+    crate::driver::page::after_the_event_loop({
         let task = task.clone();
         move || task.wake()
     });

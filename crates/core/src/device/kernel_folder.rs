@@ -301,9 +301,9 @@ pub(crate) fn check(caps: &Caps, module: &Module, interface: &Interface) -> Resu
     if let Some(what) = too_high.or(missing(caps, interface.needs).map(String::from)) {
         return Err(ErrorDetail::Unsupported { kernel, what, adapter: caps.adapter.clone() }.into());
     }
-    if let Some(mistake) =
-        caps.shader_language.and_then(|shader_language| module.translation_error(shader_language))
-    {
+    let pointers = || if caps.whole_pointers { module.pointer_error() } else { None };
+    let mistake = caps.shader_language.and_then(|shader_language| module.translation_error(shader_language));
+    if let Some(mistake) = mistake.or_else(pointers) {
         return Err(mistake.into());
     }
     Ok(())

@@ -263,6 +263,16 @@ fn shader_language(backend: wgpu::Backend) -> Option<ShaderLanguage> {
     }
 }
 
+/// Returns `true` in a browser whose compiler takes only pointers to whole variables as arguments. Firefox 153 is such a
+/// browser: it has been seen to freeze on others.
+fn takes_whole_pointers() -> bool {
+    #[cfg(target_arch = "wasm32")]
+    let takes = !crate::driver::page::has_language_feature("unrestricted_pointer_parameters");
+    #[cfg(not(target_arch = "wasm32"))]
+    let takes = false;
+    takes
+}
+
 fn caps(device: &wgpu::Device, info: &wgpu::AdapterInfo, switches: DeviceSwitches) -> Caps {
     let limits = device.limits();
     let features = device.features();
@@ -293,6 +303,7 @@ fn caps(device: &wgpu::Device, info: &wgpu::AdapterInfo, switches: DeviceSwitche
         shader_language: shader_language(info.backend),
         trusts: switches.trusted_kernels && limits.max_storage_buffer_binding_size <= MOST_TRUSTED,
         timestamps: features.contains(Features::TIMESTAMP_QUERY),
+        whole_pointers: takes_whole_pointers(),
     }
 }
 

@@ -11,7 +11,7 @@ use crate::driver::gl_gate::GlGate;
 use crate::error::{ErrorDetail, Result};
 use crate::memory::block::BlockId;
 use crate::work::kernel_launch::{BoundArray, PipelineDescriptor};
-use fencepost_kernels::{catch_naga_panic, with_uniform_block, with_writable_storage};
+use fencepost_kernels::{catch_naga_panic, with_final_returns, with_uniform_block, with_writable_storage};
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::borrow::Cow;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -190,7 +190,8 @@ impl KernelOrigin {
             // Other entry points' values may get the number of a binding that this one uses.
             let index =
                 if let ParameterPath::Uniform { index, .. } = self.parameter_path { index } else { 0 };
-            return wgpu::ShaderSource::Wgsl(with_uniform_block(&text, index).into());
+            let text = with_final_returns(&with_uniform_block(&text, index));
+            return wgpu::ShaderSource::Wgsl(text.into());
         }
         let mut source = self.source.clone();
         if all_writable {

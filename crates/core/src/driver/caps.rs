@@ -44,6 +44,8 @@ pub(crate) struct Caps {
     pub(crate) trusts: bool,
     /// `true` if commands can read the device's clock.
     pub(crate) timestamps: bool,
+    /// `true` if the compiler of the browser takes only pointers to whole variables as arguments.
+    pub(crate) whole_pointers: bool,
 }
 
 impl Caps {

@@ -1,4 +1,4 @@
-//! Wrappers of wgpu and wgpu-hal: error scopes, the lock of GL, limits, and differences between backends.
+//! Wrappers of wgpu and wgpu-hal: error scopes, the lock of GL, limits, differences between backends, and what a page offers.
 
 #[cfg(native)]
 pub(crate) mod backend;
@@ -8,5 +8,7 @@ pub(crate) mod error_scopes;
 pub(crate) mod gl_gate;
 #[cfg(native)]
 pub(crate) mod native_queue;
+#[cfg(target_arch = "wasm32")]
+pub(crate) mod page;
 #[cfg(native)]
 pub(crate) mod reusable_encoders;

@@ -6,6 +6,8 @@ use crate::device::wgpu_device::{SubmitPath, WgpuDevice};
 use crate::device::{Lane, Recorder};
 #[cfg(native)]
 use crate::driver::backend::{Backend, BackendVisitor, with_backend};
+#[cfg(target_arch = "wasm32")]
+use crate::driver::page::{after, after_the_event_loop};
 use crate::error::{ErrorDetail, Result};
 #[cfg(native)]
 use crate::record::hal::hal_recorder::HalRecorder;
@@ -19,6 +21,10 @@ use fencepost_sync::TimelineValue;
 use fencepost_sync::backend::HalFence;
 use fencepost_sync::backend::{Arrival, Fence, PortableFence};
 use std::sync::Arc;
+#[cfg(target_arch = "wasm32")]
+use std::sync::Weak;
+#[cfg(target_arch = "wasm32")]
+use std::time::Duration;
 use std::{env, fmt};
 
 /// Returns the lane of the device's only queue.
@@ -270,9 +276,37 @@ impl LaneFence {
             read.map(arrival);
         }
         let done = arrivals.next();
+        #[cfg(not(target_arch = "wasm32"))]
         queue.on_submitted_work_done(move || drop(done));
+        // On a destroyed device, Firefox calls this before it tells of the loss.
+        #[cfg(target_arch = "wasm32")]
+        queue.on_submitted_work_done(move || after_the_event_loop(move || drop(done)));
+        #[cfg(target_arch = "wasm32")]
+        nudge(Arc::downgrade(&self.0), queue.clone(), value, FIRST_NUDGE);
         arrivals
     }
+}
+
+/// Time from a submission in a page to the empty one that follows it. The next ones follow after twice the time each.
+#[cfg(target_arch = "wasm32")]
+const FIRST_NUDGE: Duration = Duration::from_millis(1);
+/// Longest time before an empty submission, which is the interval at which Firefox looks for completed work itself.
+#[cfg(target_arch = "wasm32")]
+const LONGEST_NUDGE: Duration = Duration::from_millis(100);
+
+/// Makes empty submissions until the device has completed `value`, or another submission follows. Firefox looks for
+/// completed work when something is submitted, and otherwise ten times a second.
+#[cfg(target_arch = "wasm32")]
+fn nudge(fence: Weak<PortableFence>, queue: wgpu::Queue, value: TimelineValue, delay: Duration) {
+    // Without timers, the browser finds the completed work later.
+    let _ = after(delay, move || {
+        if fence.upgrade().is_some_and(|fence| fence.awaited() == Some(value)) {
+            queue.submit([]);
+            if delay < LONGEST_NUDGE {
+                nudge(fence, queue, value, 2 * delay);
+            }
+        }
+    });
 }
 
 #[cfg(test)]

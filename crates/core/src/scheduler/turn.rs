@@ -7,74 +7,20 @@
 //! While the device is busy, unflushed commands are planned at most once a tick, so that they gather. The turn that plans
 //! the rest comes from a timer, or from the completion of the busy work if that is earlier.
 
+use crate::driver::page::{after, after_the_event_loop};
 use crate::scheduler::engine::{Engine, LOOPS_END};
 use crate::scheduler::plan::open_batch::DueCommands;
 use crate::scheduler::threads::{SignallingMark, TICK};
 use fencepost_kernels::report;
 use fencepost_sync::page::in_turn;
 use fencepost_sync::prim::lock;
-use std::cell::RefCell;
-use std::collections::VecDeque;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
-use wasm_bindgen_futures::js_sys::{Array, Function, Reflect, global};
-use wasm_bindgen_futures::wasm_bindgen::closure::Closure;
-use wasm_bindgen_futures::wasm_bindgen::{JsCast, JsValue};
 use web_time::Instant;
 
 /// Number of turns of which one is a task of its own.
 const TURNS_IN_A_ROW: u32 = 8;
-
-/// A task of the page's event loop.
-type PageTask = Box<dyn FnOnce()>;
-
-thread_local! {
-    /// Tasks that have not begun, in order.
-    static TASKS: RefCell<VecDeque<PageTask>> = RefCell::default();
-    /// The port that sends a message for each task; `None` if the browser has no such ports.
-    static PORT: Option<JsValue> = port().ok();
-}
-
-/// Runs `task` after the page's event loop has run. A message starts it, because browsers delay timers that follow each
-/// other, and all timers of a hidden page.
-pub(crate) fn after_the_event_loop(task: impl FnOnce() + 'static) {
-    TASKS.with_borrow_mut(|tasks| tasks.push_back(Box::new(task)));
-    let sent = PORT.with(|port| post(port.as_ref()?).ok());
-    if sent.is_none() {
-        wasm_bindgen_futures::spawn_local(async { run_next() });
-    }
-}
-
-fn run_next() {
-    let next = TASKS.with_borrow_mut(VecDeque::pop_front);
-    if let Some(task) = next {
-        in_turn(task);
-    }
-}
-
-/// Makes a channel whose messages run the tasks, and returns the port that sends them.
-fn port() -> Result<JsValue, JsValue> {
-    let make: Function = Reflect::get(&global(), &"MessageChannel".into())?.dyn_into()?;
-    let channel = Reflect::construct(&make, &Array::new())?;
-    let run = Closure::<dyn FnMut()>::new(run_next).into_js_value();
-    Reflect::set(&Reflect::get(&channel, &"port1".into())?, &"onmessage".into(), &run)?;
-    Reflect::get(&channel, &"port2".into())
-}
-
-fn post(port: &JsValue) -> Result<JsValue, JsValue> {
-    let send: Function = Reflect::get(port, &"postMessage".into())?.dyn_into()?;
-    send.call1(port, &JsValue::NULL)
-}
-
-/// Calls `run` once after a tick.
-///
-/// # Errors
-/// Returns the error of a browser without timers.
-fn after_a_tick(run: &JsValue) -> Result<JsValue, JsValue> {
-    let set: Function = Reflect::get(&global(), &"setTimeout".into())?.dyn_into()?;
-    set.call2(&JsValue::UNDEFINED, run, &JsValue::from_f64(TICK.as_secs_f64() * 1e3))
-}
 
 impl Engine {
     /// Schedules a turn, unless one is already scheduled.
@@ -107,8 +53,7 @@ impl Engine {
                 engine.turn();
             }
         };
-        let run = Closure::<dyn FnMut()>::once_into_js(move || in_turn(turn));
-        if after_a_tick(&run).is_err() {
+        if after(TICK, turn).is_err() {
             self.tick_scheduled.store(false, Ordering::Relaxed);
         }
     }

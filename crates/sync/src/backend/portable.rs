@@ -56,6 +56,12 @@ impl PortableFence {
         let arrival = |_| Arrival { value, callbacks: self.callbacks.clone() };
         (0..callbacks).map(arrival).collect()
     }
+
+    /// Returns the newest value, if it is not passed and the device is not lost.
+    pub fn awaited(&self) -> Option<TimelineValue> {
+        self.completed().ok()?;
+        lock(&self.callbacks.progress).armed.back().map(|&(value, _)| value)
+    }
 }
 
 impl ArmedCallbacks {

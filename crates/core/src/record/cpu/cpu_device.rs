@@ -85,6 +85,7 @@ impl CpuDevice {
             shader_language: None,
             trusts: false,
             timestamps: true,
+            whole_pointers: false,
         };
         Self {
             form,

@@ -1,0 +1,29 @@
+//! E02 in a page: a browser may look for completed work rarely, unless the library makes it look.
+
+use crate::common::kernels::Spin;
+use crate::common::{Case, NO_DEVICE, Subject, case, page};
+use fencepost::prelude::*;
+use std::time::Duration;
+
+pub fn cases() -> Vec<Case> {
+    vec![case("e02_a_page_looks_for_the_end_of_a_kernel_that_runs", looks).on_gpus_in_a_page(NO_DEVICE)]
+}
+
+/// Launches longer and longer kernels, because the shortest ones may be over before the first look.
+fn looks(s: &Subject) {
+    let (ctx, queue) = s.with_queue("q");
+    let spin = ctx.kernel::<Spin>().unwrap();
+    let mut out = ctx.zeros([1 << 16]).unwrap();
+    let has_looked = (0..12).any(|power| {
+        let before = page::empty_submissions();
+        let grid = Grid::threads([64 << (power / 2)]);
+        queue.launch(&spin, grid, Spin { rounds: 1000 << (power / 2), out: &mut out }).unwrap();
+        queue.finish().wait().unwrap();
+        page::empty_submissions() > before
+    });
+    assert!(has_looked, "no look during any kernel");
+    queue.finish().wait().unwrap();
+    let idle = page::empty_submissions();
+    page::sleep(Duration::from_millis(200));
+    assert_eq!(page::empty_submissions(), idle, "an idle page looks for nothing");
+}
