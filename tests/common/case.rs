@@ -20,6 +20,8 @@ pub struct Case {
     pub limit: Duration,
     /// Places of a web page where the case runs, if its needs are met there.
     pub in_page: InPage,
+    /// Reason why the case cannot run on the device of Firefox.
+    pub not_in_firefox: Option<&'static str>,
 }
 
 /// Places of a web page where a case runs.
@@ -30,8 +32,6 @@ pub enum InPage {
     OnDevices(&'static str),
     /// Only a device of wgpu, for this reason.
     OnGpus(&'static str),
-    /// Every place but the device of Firefox, for this reason.
-    NotInFirefox(&'static str),
     /// No place, for this reason.
     Nowhere(&'static str),
 }
@@ -87,7 +87,15 @@ pub fn case(name: &'static str, run: fn(&Subject)) -> Case {
 /// Returns a case whose name or whose code is computed, for instance from a seed.
 pub fn computed(name: &'static str, run: impl Fn(&Subject) + Send + Sync + 'static) -> Case {
     let run = Arc::new(run);
-    Case { name, run, needs: Needs::Nothing, host_side: false, limit: LIMIT, in_page: InPage::Everywhere }
+    Case {
+        name,
+        run,
+        needs: Needs::Nothing,
+        host_side: false,
+        limit: LIMIT,
+        in_page: InPage::Everywhere,
+        not_in_firefox: None,
+    }
 }
 
 /// Returns the cases of a module that is not built for a web page, from the module's text.
@@ -177,9 +185,9 @@ impl Case {
         Self { in_page: InPage::OnGpus(reason), ..self }
     }
 
-    /// Runs the case at every place of a web page but the device of Firefox.
+    /// Runs the case everywhere but on the device of Firefox.
     pub fn not_in_firefox(self, reason: &'static str) -> Self {
-        Self { in_page: InPage::NotInFirefox(reason), ..self }
+        Self { not_in_firefox: Some(reason), ..self }
     }
 
     /// Runs the case everywhere but on the CPU recorder and on GL.
@@ -208,7 +216,8 @@ impl Case {
             return Some("no kernel is without runtime checks here");
         }
         let missing = self.needs.missing(place).or_else(|| self.in_page.missing(place));
-        missing.or_else(|| self.elsewhere(place, places))
+        let in_firefox = self.not_in_firefox.filter(|_| place.is_firefox());
+        missing.or(in_firefox).or_else(|| self.elsewhere(place, places))
     }
 
     /// Returns why a plain run leaves the case to other places and modes; `None` if it does not.
@@ -285,9 +294,8 @@ impl InPage {
         match self {
             InPage::OnDevices(reason) if place.is_cpu() => Some(reason),
             InPage::OnGpus(reason) if !place.has_wgpu() => Some(reason),
-            InPage::NotInFirefox(reason) if place.is_firefox() => Some(reason),
             InPage::Nowhere(reason) => Some(reason),
-            InPage::OnDevices(_) | InPage::OnGpus(_) | InPage::NotInFirefox(_) | InPage::Everywhere => None,
+            InPage::OnDevices(_) | InPage::OnGpus(_) | InPage::Everywhere => None,
         }
         .filter(|_| cfg!(target_arch = "wasm32"))
     }
