@@ -1,6 +1,8 @@
 //! The waves of Fencepost: a context on the program's device writes the program's buffer, and the program's render pass is
 //! a command of the same queue.
 
+use std::time::Duration;
+
 use anyhow::Result;
 use fencepost::prelude::*;
 
@@ -12,6 +14,10 @@ use crate::waves::Waves;
 pub(crate) const OF_ARRAYS: wgpu::BufferUsages =
     wgpu::BufferUsages::STORAGE.union(wgpu::BufferUsages::COPY_SRC).union(wgpu::BufferUsages::COPY_DST);
 
+/// Time in which a frame should be ready. No result inside of a frame is needed earlier, so its commands may share a
+/// submission.
+const FRAME: Duration = Duration::from_millis(16);
+
 /// Waves on a queue of a context.
 pub(crate) struct Fenced {
     queue: CommandQueue,
@@ -22,8 +28,12 @@ pub(crate) struct Fenced {
 }
 
 impl Fenced {
-    pub(crate) fn new(gpu: &Gpu, painter: &Painter, cells: [u32; 2]) -> Result<Self> {
-        let ctx = Context::adopt(gpu.device.clone(), gpu.queue.clone(), AdoptOptions::default())?;
+    /// Makes the waves. With `threads`, the context has the default options. Otherwise it has no threads: a program that
+    /// presents waits for each submission, so it may submit by itself.
+    pub(crate) fn new(gpu: &Gpu, painter: &Painter, cells: [u32; 2], threads: bool) -> Result<Self> {
+        let defaults = AdoptOptions::default();
+        let options = if threads { defaults } else { defaults.threads(false).lateness(FRAME) };
+        let ctx = Context::adopt(gpu.device.clone(), gpu.queue.clone(), options)?;
         let [width, height] = cells;
         let buffer = gpu.buffer("pixels", 4 * u64::from(width) * u64::from(height), OF_ARRAYS);
         let pixels = ctx.array_on(&buffer, [height as usize, width as usize])?;
@@ -48,8 +58,7 @@ impl Way for Fenced {
             frame.record(encoder, &self.picture);
             Ok(())
         })?;
-        // A texture of a window must not be presented before the commands that draw into it are submitted, and a thread of
-        // the context submits them.
+        // A texture of a window must not be presented before the commands that draw into it are submitted.
         self.queue.marker().submitted().wait()?;
         Ok(())
     }

@@ -12,6 +12,9 @@ pub(crate) struct Options {
     /// End after this number of frames, which do not wait for the display, and print the frame rate
     #[arg(long, value_parser = clap::value_parser!(u32).range(1..=100_000))]
     pub(crate) frames: Option<u32>,
+    /// Use the default options of a context, with which threads submit the commands
+    #[arg(long)]
+    pub(crate) threads: bool,
     /// Compute the waves with wgpu alone
     #[arg(long)]
     pub(crate) plain: bool,

@@ -72,7 +72,7 @@ impl Run {
         let painter = Painter::new(&screen.gpu, screen.format(), cells, screen.size());
         let mut ways: Vec<Box<dyn Way>> = Vec::new();
         if !options.plain {
-            ways.push(Box::new(Fenced::new(&screen.gpu, &painter, cells)?));
+            ways.push(Box::new(Fenced::new(&screen.gpu, &painter, cells, options.threads)?));
         }
         if options.plain || options.compare {
             ways.push(Box::new(Plain::new(&screen.gpu, &painter, cells)));

@@ -73,10 +73,12 @@ fn check_picture(file: &Path, cells: [u32; 2], frames: u32) -> [u32; 2] {
 fn six_hundred_frames_end_without_an_error_and_the_last_is_that_of_plain_rust() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("waves.png");
-    let lines = lines(&["--frames", "600"], Some(&file));
-    check_line(&lines[0], "fencepost", 600);
-    assert_eq!(lines.len(), 1);
-    assert_eq!(check_picture(&file, [256, 192], 600), [512, 384]);
+    for options in [&["--frames", "600", "--threads"][..], &["--frames", "600"]] {
+        let lines = lines(options, Some(&file));
+        check_line(&lines[0], "fencepost", 600);
+        assert_eq!(lines.len(), 1);
+        assert_eq!(check_picture(&file, [256, 192], 600), [512, 384]);
+    }
 }
 
 #[test]
