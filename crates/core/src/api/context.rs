@@ -16,6 +16,8 @@ use crate::device::checks::CheckOptions;
 use crate::device::open::{DeviceSwitches, OpenOptions};
 use crate::device::wgpu_device::{BacklogLimit, SubmitPath, WgpuDevice};
 use crate::device::{Lane, adapter};
+#[cfg(all(cpu, target_arch = "wasm32"))]
+use crate::driver::page::after_the_event_loop;
 use crate::error::{CommandKind, Error, ErrorDetail, Result};
 use crate::memory::region::Shape;
 use crate::memory::uses::Policy;
@@ -38,8 +40,6 @@ use crate::scheduler::complete::PointHistory;
 use crate::scheduler::engine::Engine;
 use crate::scheduler::ordering::Admission;
 use crate::scheduler::threads::is_inside_callback;
-#[cfg(all(cpu, target_arch = "wasm32"))]
-use crate::driver::page::after_the_event_loop;
 use crate::scheduler::wakers::Deadline;
 use fencepost_kernels::Element;
 use fencepost_sync::{Point, Slot};
