@@ -97,6 +97,8 @@ impl Module {
             .map(|finding| warning(without_messages_source, finding))
             .collect();
         module.warnings.extend(aliased);
+        let pointers = spirv::mistake(&module.naga, &module.info);
+        module.warnings.extend(pointers.map(|finding| warning(&module.source, finding)));
         Ok(module)
     }
 

@@ -28,32 +28,44 @@ fn complete_function(function: &mut Function) {
 }
 
 /// Returns a text in which functions that have a loop, and end with another statement than `return`, end with the `return`
-/// of a zero, which is never reached. The text is valid without it, but Firefox contains naga. No line moves.
+/// of a zero, which is never reached. The text is valid without it, but not for a browser that contains naga. No line
+/// moves.
+///
+/// Aliases at the end of the text name the types of the results, because inside of a function another name may hide that
+/// of a type.
 pub fn with_final_returns(text: &str) -> String {
     let tokens: Vec<Token<'_>> = Tokens::of(text).collect();
+    let is_free = |prefix: &String| !tokens.iter().any(|token| token.text.starts_with(prefix.as_str()));
+    let prefix = (0..).map(|number| format!("result{number}_")).find(is_free);
+    let prefix = prefix.expect("a text has fewer words than there are numbers");
+    let mut aliases = String::new();
+    let mut number = 0;
     let mut changed = String::with_capacity(text.len());
     let mut from = 0;
     for function in declarations(&tokens).into_iter().filter(|declared| declared.keyword.text == "fn") {
-        let Some(result) = unended(text, function.rest) else { continue };
+        let Some(result) = unended(function.rest) else { continue };
         let end = function.end - 1;
         changed += &text[from..end];
-        changed += &format!(" return {result}(); ");
+        changed += &format!(" return {prefix}{number}(); ");
+        aliases += &format!("\nalias {prefix}{number} = {result};");
+        number += 1;
         from = end;
     }
-    changed + &text[from..]
+    changed + &text[from..] + &aliases
 }
 
 /// Returns the type of a function's result, if the function has a loop and does not end with `return`. `rest` are the tokens
 /// between `fn` and the closing bracket.
-fn unended<'a>(text: &'a str, rest: &[Token<'a>]) -> Option<&'a str> {
+fn unended(rest: &[Token<'_>]) -> Option<String> {
     let open = rest.iter().position(|token| token.text == "{")?;
     let arrow = rest[..open].iter().position(|token| token.text == "->")?;
-    let result = text[rest[arrow].end()..rest[open].at].trim();
+    let result = &rest[arrow + 1..open];
     let body = &rest[open + 1..];
     let has_loop = body.iter().any(|token| ["loop", "for", "while"].contains(&token.text));
     let is_ended = last_statement(body).is_some_and(|first| first.text == "return");
     // An attribute of the result, which an entry point of another stage may have, is no part of a type.
-    let is_type = !result.starts_with('@');
+    let is_type = result.first().is_some_and(|token| token.text != "@");
+    let result = result.iter().map(|token| token.text).collect::<Vec<_>>().join(" ");
     (has_loop && !is_ended && is_type).then_some(result)
 }
 
@@ -169,14 +181,24 @@ mod tests {
     #[test]
     fn a_text_gets_a_final_return_where_naga_needs_one() {
         for (text, changed) in [
-            ("fn f() -> u32 { loop { return 1u; } }", "fn f() -> u32 { loop { return 1u; }  return u32(); }"),
             (
-                "fn f(a: vec2<u32>) -> vec2<u32>\n{ for (;;) { return a; } } fn g() {}",
-                "fn f(a: vec2<u32>) -> vec2<u32>\n{ for (;;) { return a; }  return vec2<u32>(); } fn g() {}",
+                "fn f() -> u32 { loop { return 1u; } }",
+                "fn f() -> u32 { loop { return 1u; }  return result0_0(); }\nalias result0_0 = u32;",
+            ),
+            (
+                "fn f(a: vec2<u32>) -> vec2<u32> // never 0\n{ for (;;) { return a; } } fn g() {}",
+                "fn f(a: vec2<u32>) -> vec2<u32> // never 0\n{ for (;;) { return a; }  return result0_0(); } fn g() {}
+alias result0_0 = vec2 < u32 >;",
             ),
             (
                 "fn f(c: u32) -> u32 { if c == 1u { return 2u; } else { loop { return (c); } } }",
-                "fn f(c: u32) -> u32 { if c == 1u { return 2u; } else { loop { return (c); } }  return u32(); }",
+                "fn f(c: u32) -> u32 { if c == 1u { return 2u; } else { loop { return (c); } }  return result0_0(); }
+alias result0_0 = u32;",
+            ),
+            (
+                "struct hit { t: f32 } const result0_ = 1; fn f() -> hit { var hit = hit(1.0); loop { return hit; } }",
+                "struct hit { t: f32 } const result0_ = 1; fn f() -> hit { var hit = hit(1.0); loop { return hit; }  \
+                 return result1_0(); }\nalias result1_0 = hit;",
             ),
         ] {
             assert_eq!(with_final_returns(text), changed);

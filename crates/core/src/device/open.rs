@@ -263,11 +263,10 @@ fn shader_language(backend: wgpu::Backend) -> Option<ShaderLanguage> {
     }
 }
 
-/// Returns `true` in a browser whose compiler takes only pointers to whole variables as arguments. Firefox 153 is such a
-/// browser: it has been seen to freeze on others.
+/// Returns `true` in a browser whose compiler takes only pointers to whole variables as arguments.
 fn takes_whole_pointers() -> bool {
     #[cfg(target_arch = "wasm32")]
-    let takes = !crate::driver::page::has_language_feature("unrestricted_pointer_parameters");
+    let takes = crate::driver::page::contains_naga();
     #[cfg(not(target_arch = "wasm32"))]
     let takes = false;
     takes

@@ -8,10 +8,14 @@ use crate::device::kernel_folder::{
 };
 use crate::driver::error_scopes::{Operation, reasons, scoped};
 use crate::driver::gl_gate::GlGate;
+#[cfg(target_arch = "wasm32")]
+use crate::driver::page::contains_naga;
 use crate::error::{ErrorDetail, Result};
 use crate::memory::block::BlockId;
 use crate::work::kernel_launch::{BoundArray, PipelineDescriptor};
-use fencepost_kernels::{catch_naga_panic, with_final_returns, with_uniform_block, with_writable_storage};
+#[cfg(target_arch = "wasm32")]
+use fencepost_kernels::with_final_returns;
+use fencepost_kernels::{catch_naga_panic, with_uniform_block, with_writable_storage};
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::borrow::Cow;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -190,7 +194,9 @@ impl KernelOrigin {
             // Other entry points' values may get the number of a binding that this one uses.
             let index =
                 if let ParameterPath::Uniform { index, .. } = self.parameter_path { index } else { 0 };
-            let text = with_final_returns(&with_uniform_block(&text, index));
+            let text = with_uniform_block(&text, index);
+            #[cfg(target_arch = "wasm32")]
+            let text = if contains_naga() { with_final_returns(&text) } else { text };
             return wgpu::ShaderSource::Wgsl(text.into());
         }
         let mut source = self.source.clone();

@@ -59,9 +59,10 @@ pub(crate) fn after(delay: Duration, run: impl FnOnce() + 'static) -> Result<(),
     set.call2(&JsValue::UNDEFINED, &run, &JsValue::from_f64(delay.as_secs_f64() * 1e3)).map(drop)
 }
 
-/// Returns `true` if the browser says that its compiler of WGSL has this feature.
-pub(crate) fn has_language_feature(name: &str) -> bool {
-    language_feature(name).is_ok_and(|has| has.is_truthy())
+/// Returns `true` if the compiler of the browser lacks `unrestricted_pointer_parameters`, as one that contains naga does. Such
+/// a compiler may hang on a pointer to a part of a variable, and wants a `return` after a loop that never ends.
+pub(crate) fn contains_naga() -> bool {
+    !language_feature("unrestricted_pointer_parameters").is_ok_and(|has| has.is_truthy())
 }
 
 fn language_feature(name: &str) -> Result<JsValue, JsValue> {

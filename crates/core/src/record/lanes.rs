@@ -278,7 +278,7 @@ impl LaneFence {
         let done = arrivals.next();
         #[cfg(not(target_arch = "wasm32"))]
         queue.on_submitted_work_done(move || drop(done));
-        // On a destroyed device, Firefox calls this before it tells of the loss.
+        // Firefox calls this before it tells of the loss of a destroyed device, so the arrival waits for a task.
         #[cfg(target_arch = "wasm32")]
         queue.on_submitted_work_done(move || after_the_event_loop(move || drop(done)));
         #[cfg(target_arch = "wasm32")]
@@ -287,12 +287,13 @@ impl LaneFence {
     }
 }
 
-/// Time from a submission in a page to the empty one that follows it. The next ones follow after twice the time each.
+/// Time from a submission in a page to the empty one that follows it. Each next one follows after twice the time, up to
+/// [`LONGEST_NUDGE`].
 #[cfg(target_arch = "wasm32")]
 const FIRST_NUDGE: Duration = Duration::from_millis(1);
-/// Longest time before an empty submission, which is the interval at which Firefox looks for completed work itself.
+/// Longest time between empty submissions, by which the end of work is noticed late.
 #[cfg(target_arch = "wasm32")]
-const LONGEST_NUDGE: Duration = Duration::from_millis(100);
+const LONGEST_NUDGE: Duration = Duration::from_millis(8);
 
 /// Makes empty submissions until the device has completed `value`, or another submission follows. Firefox looks for
 /// completed work when something is submitted, and otherwise ten times a second.
@@ -302,9 +303,7 @@ fn nudge(fence: Weak<PortableFence>, queue: wgpu::Queue, value: TimelineValue, d
     let _ = after(delay, move || {
         if fence.upgrade().is_some_and(|fence| fence.awaited() == Some(value)) {
             queue.submit([]);
-            if delay < LONGEST_NUDGE {
-                nudge(fence, queue, value, 2 * delay);
-            }
+            nudge(fence, queue, value, LONGEST_NUDGE.min(2 * delay));
         }
     });
 }

@@ -52,6 +52,11 @@ impl ContextThreads {
         if !engine.threads {
             return Ok(());
         }
+        if holds_loader_lock() {
+            return Err(io::Error::other(
+                "this thread holds the lock of the system's loader, so no thread starts",
+            ));
+        }
         let mut started = Vec::new();
         for lane in 0..engine.lanes.len() {
             started.push(self.add_to_lane(engine, lane, LaneThread::Submits)?);
