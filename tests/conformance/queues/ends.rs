@@ -51,6 +51,8 @@ pub fn cases() -> Vec<Case> {
             .native_only(DROPS_WGPU),
         case("q15_a_wait_for_a_kernel_at_the_end_of_a_thread_ends_with_it_or_an_error", kernels_at_the_end)
             .native_only(DROPS_WGPU),
+        case("q15_a_context_opened_at_the_end_of_a_thread_works_or_is_lost", opened_at_the_end)
+            .native_only(DROPS_WGPU),
     ]
 }
 
@@ -479,7 +481,26 @@ fn kernels_at_the_end(subject: &Subject) {
     made(kernel);
 }
 
-/// Returns the result of a call for which a thread compiles a kernel; `None` if no thread could start.
+/// Opens a context in the destructor. On Windows, its threads cannot start.
+fn opened_at_the_end(subject: &Subject) {
+    let subject = subject.clone();
+    let (sender, receiver) = channel();
+    let thread = thread::spawn(move || {
+        at_end(move || {
+            let ctx = subject.ctx();
+            let queue = ctx.queue("main");
+            let read = queue.full([N], 4_u32).and_then(|x| queue.read(&x).wait());
+            drop((queue, ctx));
+            sender.send(read).unwrap();
+        });
+    });
+    thread.join().unwrap();
+    if let Some(read) = made(receiver.recv().expect("the destructor has run to its end")) {
+        assert_eq!(read, [4; N]);
+    }
+}
+
+/// Returns the result of a call that needs a new thread; `None` if no thread could start.
 fn made<T>(result: Result<T>) -> Option<T> {
     match result {
         Err(error) if cfg!(windows) && error.to_string().contains("the system's loader") => None,
