@@ -1,4 +1,4 @@
-//! Wrappers of wgpu and wgpu-hal: error scopes, the lock of GL, limits, differences between backends, and what a page offers.
+//! Wrappers of wgpu and wgpu-hal: error scopes, the lock of GL, limits, differences between backends, and tasks of a page.
 
 #[cfg(native)]
 pub(crate) mod backend;

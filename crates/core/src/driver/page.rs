@@ -1,4 +1,4 @@
-//! What a web page offers: tasks of its event loop, timers, and the language of its compiler.
+//! Tasks of a web page's event loop, its timers, and the language of its compiler.
 
 use fencepost_sync::page::in_turn;
 use std::cell::RefCell;
