@@ -450,11 +450,11 @@ fn exponent(s: &Subject) {
     let text = "enable f16;
         @compute @workgroup_size(1) fn main() { let x = f16(out[3]); out[0] = u32(frexp(x * 8.0h).exp); }";
     let found = run(&s.ctx(), text, &[0, 0, 0, 3]);
-    if cfg!(target_arch = "wasm32") && s.ctx().info().abilities.contains(&"f16") {
+    if cfg!(target_arch = "wasm32") && s.ctx().info().abilities.contains(&"f16") && s.place().has_wgpu() {
         // The compiler of the browser decides: 24 is 0.75 times 2 to the power of 5.
         match found {
             Ok(found) => assert_eq!(found[0], 5),
-            Err(error) => assert!(error.to_string().contains("i16"), "{error}"), // the type of naga's exponent
+            Err(error) => assert!(error.to_string().contains("does not compile on this device"), "{error}"),
         }
         return;
     }
