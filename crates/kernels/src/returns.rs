@@ -63,7 +63,7 @@ fn unended(rest: &[Token<'_>]) -> Option<String> {
     let body = &rest[open + 1..];
     let has_loop = body.iter().any(|token| ["loop", "for", "while"].contains(&token.text));
     let is_ended = last_statement(body).is_some_and(|first| first.text == "return");
-    // An attribute of the result, which an entry point of another stage may have, is no part of a type.
+    // The result of an entry point of another stage may begin with an attribute.
     let is_type = result.first().is_some_and(|token| token.text != "@");
     let result = result.iter().map(|token| token.text).collect::<Vec<_>>().join(" ");
     (has_loop && !is_ended && is_type).then_some(result)
