@@ -7,7 +7,7 @@ use crate::device::{Lane, Recorder};
 #[cfg(native)]
 use crate::driver::backend::{Backend, BackendVisitor, with_backend};
 #[cfg(target_arch = "wasm32")]
-use crate::driver::page::{after, after_the_event_loop};
+use crate::driver::page::{after, after_the_event_loop, contains_naga};
 use crate::error::{ErrorDetail, Result};
 #[cfg(native)]
 use crate::record::hal::hal_recorder::HalRecorder;
@@ -52,13 +52,9 @@ fn recorder(device: &Arc<WgpuDevice>) -> Result<LaneParts> {
             return recording;
         }
     }
-    let fence = wgpu_fence(device);
+    let fence = LaneFence::new(device);
     let shared = fence.shared();
     Ok((Box::new(WgpuRecorder::new(device.clone(), fence)), shared))
-}
-
-fn wgpu_fence(device: &WgpuDevice) -> LaneFence {
-    LaneFence::new(PortableFence::new(device.raw(), device.lost().clone(), device.gate().turn().clone()))
 }
 
 /// The maker of a device's native recorder, for [`with_backend`].
@@ -72,7 +68,7 @@ impl BackendVisitor for NativeRecorder<'_> {
     fn visit<A: Backend>(self) -> Result<LaneParts> {
         let device = self.0.clone();
         if device.parts.submit_path == SubmitPath::Hal {
-            let fence = wgpu_fence(&device);
+            let fence = LaneFence::new(&device);
             let shared = fence.shared();
             return Ok((Box::new(HalRecorder::<A>::through_wgpu(device, fence)), shared));
         }
@@ -250,15 +246,24 @@ fn executes_plainly(device: &WgpuDevice, node: &GraphNode) -> Option<bool> {
 /// A fence that passes a value when wgpu's own callbacks for its submission have run. A native signal would not be
 /// reliable, because it could be attached to another submission to the same queue, such as one of user code.
 #[derive(Clone)]
-pub(crate) struct LaneFence(Arc<PortableFence>);
+pub(crate) struct LaneFence {
+    fence: Arc<PortableFence>,
+    #[cfg(target_arch = "wasm32")]
+    check: Option<LossCheck>,
+}
 
 impl LaneFence {
-    pub(crate) fn new(fence: PortableFence) -> Self {
-        Self(Arc::new(fence))
+    pub(crate) fn new(device: &WgpuDevice) -> Self {
+        let turn = device.gate().turn().clone();
+        Self {
+            fence: Arc::new(PortableFence::new(device.raw(), device.lost().clone(), turn)),
+            #[cfg(target_arch = "wasm32")]
+            check: contains_naga().then(|| LossCheck::new(device.raw())),
+        }
     }
 
     pub(crate) fn shared(&self) -> Arc<dyn Fence> {
-        self.0.clone()
+        self.fence.clone()
     }
 
     /// Makes the fence pass `value` after the callback of the last submission and after the maps of `reads`, the
@@ -271,19 +276,46 @@ impl LaneFence {
         reads: &[&DownloadBuffer],
         late: usize,
     ) -> std::vec::IntoIter<Arrival> {
-        let mut arrivals = self.0.arm(value, reads.len() + 1 + late).into_iter();
+        let mut arrivals = self.fence.arm(value, reads.len() + 1 + late).into_iter();
         for (read, arrival) in reads.iter().zip(arrivals.by_ref()) {
             read.map(arrival);
         }
         let done = arrivals.next();
         #[cfg(not(target_arch = "wasm32"))]
         queue.on_submitted_work_done(move || drop(done));
-        // Firefox calls this before it tells of the loss of a destroyed device, so the arrival waits for a task.
         #[cfg(target_arch = "wasm32")]
-        queue.on_submitted_work_done(move || after_the_event_loop(move || drop(done)));
-        #[cfg(target_arch = "wasm32")]
-        nudge(Arc::downgrade(&self.0), queue.clone(), value, FIRST_NUDGE);
+        {
+            self.check.iter().for_each(LossCheck::ask);
+            // The loss arrives in a task of its own, so the end waits for one.
+            queue.on_submitted_work_done(move || after_the_event_loop(move || drop(done)));
+            nudge(Arc::downgrade(&self.fence), queue.clone(), value, FIRST_NUDGE);
+        }
         arrivals
+    }
+}
+
+/// A mappable buffer that is never used. Firefox reports the loss of a device that the program has destroyed only when the
+/// device is used or ten times a second, and a submission is no such use: its end would come first, and look like success.
+#[cfg(target_arch = "wasm32")]
+#[derive(Clone)]
+struct LossCheck(wgpu::Buffer);
+
+#[cfg(target_arch = "wasm32")]
+impl LossCheck {
+    fn new(device: &wgpu::Device) -> Self {
+        let (label, usage) = (Some("check for a loss"), wgpu::BufferUsages::MAP_READ);
+        Self(device.create_buffer(&wgpu::BufferDescriptor {
+            label,
+            size: 4,
+            usage,
+            mapped_at_creation: false,
+        }))
+    }
+
+    /// Makes the browser report a loss before the end of work whose end is asked for next.
+    fn ask(&self) {
+        self.0.slice(..).map_async(wgpu::MapMode::Read, drop);
+        self.0.unmap();
     }
 }
 
