@@ -2,6 +2,7 @@
 
 /// Snippets of `shaders/lib`, by the name that `//#use` gives them.
 pub(crate) const SNIPPETS: &[(&str, &str)] = &[
+    ("activation", include_str!("../shaders/lib/activation.wgsl")),
     ("bins", include_str!("../shaders/lib/bins.wgsl")),
     ("blake3", include_str!("../shaders/lib/blake3.wgsl")),
     ("finish", include_str!("../shaders/lib/finish.wgsl")),
@@ -11,6 +12,8 @@ pub(crate) const SNIPPETS: &[(&str, &str)] = &[
     ("lanes", include_str!("../shaders/lib/lanes.wgsl")),
     ("lcg", include_str!("../shaders/lib/lcg.wgsl")),
     ("linear", include_str!("../shaders/lib/linear.wgsl")),
+    ("matrix_block", include_str!("../shaders/lib/matrix_block.wgsl")),
+    ("matrix_result", include_str!("../shaders/lib/matrix_result.wgsl")),
     ("number_keys", include_str!("../shaders/lib/number_keys.wgsl")),
     ("operation", include_str!("../shaders/lib/operation.wgsl")),
     ("order_keys", include_str!("../shaders/lib/order_keys.wgsl")),

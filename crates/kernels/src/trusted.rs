@@ -87,6 +87,25 @@ const TRUSTED: &[TrustedKernel] = &[
     all("iota", "elements are below the length of out"),
     all("limit", "elements are below n"),
     all(
+        "matmul_bytes",
+        "as matmul_tiles; the bytes of a whole word are four elements of a row or a column, or it is read byte by byte",
+    ),
+    all(
+        "matmul_columns",
+        "the host checks the least and the greatest place of all arrays; a row is the last one at most, and a column and an inner \
+         index are compared with their numbers; a workgroup past the last one ends",
+    ),
+    all(
+        "matmul_rows",
+        "as matmul_columns; there are COLUMNS columns; a workgroup past the last one has no inner index; each lane writes its part",
+    ),
+    all("matmul_sums", "as matmul_columns; the host makes count partial results for each share"),
+    all(
+        "matmul_tiles",
+        "as matmul_columns, for each row, column and inner index; before a lane reads the memory of the workgroup, the lanes write \
+         the vectors of all rows and columns of a tile, and no lane reads the last one of a row",
+    ),
+    all(
         "merge",
         "a search in the diagonal keeps both indices below n and m, whatever the order of the elements is",
     ),

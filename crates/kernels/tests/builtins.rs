@@ -56,6 +56,32 @@ fn every_builtin_with_an_alias_is_valid_for_all_its_types() {
 }
 
 #[test]
+fn the_products_of_matrices_are_valid_for_all_their_types() {
+    use Scalar::{F16, F32, I32, U32};
+    let of_types = [[F32; 3], [I32; 3], [U32; 3], [F16, F32, F16], [F16, F32, F32]];
+    for name in ["matmul_columns.wgsl", "matmul_rows.wgsl", "matmul_sums.wgsl", "matmul_tiles.wgsl"] {
+        for types in of_types {
+            let aliases = ["Factor", "Number", "Product"].into_iter().zip(types);
+            let mut source = ShaderSource::builtin(name).unwrap();
+            for (alias, scalar) in aliases.skip(usize::from(name == "matmul_sums.wgsl")) {
+                source = source.with_type(alias, DType::Scalar(scalar)).unwrap();
+            }
+            let module =
+                Module::parse(&source).unwrap_or_else(|error| panic!("{name} with {types:?}: {error}"));
+            let interface = module.interface(stem(name), &[]).unwrap();
+            let results = interface.bindings.last().expect("it has results");
+            assert_eq!((&*results.name, &*results.element), ("out", types[2].name()), "{name}");
+            let has_halves = types.contains(&F16) && (name != "matmul_sums.wgsl" || types[2] == F16);
+            assert_eq!(
+                interface.needs,
+                Needs { f16: has_halves, ..Needs::default() },
+                "{name} with {types:?}"
+            );
+        }
+    }
+}
+
+#[test]
 fn every_builtin_runs_on_any_device_and_with_immediates() {
     for (name, _) in builtins() {
         let module = Module::parse(&ShaderSource::builtin(name).unwrap()).unwrap();

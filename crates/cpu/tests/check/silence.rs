@@ -13,6 +13,20 @@ fn silent(name: &str, launch: &mut Launch) {
     }
 }
 
+/// Bits of 1 as `f32`.
+const ONE: u32 = 0x3F80_0000;
+
+/// Returns the parameters of a product of matrices with 70 rows and 20 inner elements, by this number of workgroups. `one` is
+/// the factor 1.
+fn product(groups: u32, columns: u32, one: u32) -> &'static [u32] {
+    let sizes = [groups, 70, columns, 20, 20, 1, 1, 1];
+    let left = [0, 20, 1, 0, 0, 0];
+    let right = [0, columns, 1, 0, 0, 0];
+    let results = [columns, 1, 0, 0, 0, 0];
+    let last = [0, 1, one, one];
+    [&sizes[..], &left, &right, &results, &last].concat().leak()
+}
+
 #[test]
 #[expect(clippy::too_many_lines, reason = "it has the arguments of each kernel")]
 fn r07_the_builtin_kernels_have_no_mistake() {
@@ -56,6 +70,20 @@ fn r07_the_builtin_kernels_have_no_mistake() {
             "inner_product.wgsl" => (&[300, 70], vec![words(300), words(300), numbers(5)]),
             "iota.wgsl" => (&[3, 5], vec![numbers(300)]),
             "limit.wgsl" => (&[300, 7, 9], vec![words(300), numbers(300)]),
+            "matmul_bytes.wgsl" => {
+                (product(4, 70, 1), vec![numbers(350), numbers(350), numbers(70), numbers(4900)])
+            }
+            "matmul_columns.wgsl" => {
+                (product(18, 70, ONE), vec![words(1400), words(1400), words(70), words(4900)])
+            }
+            "matmul_rows.wgsl" => (product(18, 1, ONE), vec![words(1400), words(20), words(1), words(70)]),
+            "matmul_sums.wgsl" => {
+                let params = &[200, 3, 10, 20, 1, 1, 20, 1, 0, 0, 0, 0, 1, ONE, ONE];
+                (params, vec![words(600), words(20), words(200)])
+            }
+            "matmul_tiles.wgsl" => {
+                (product(4, 70, ONE), vec![words(1400), words(1400), words(70), words(4900)])
+            }
             "merge.wgsl" => (&[300, 40, 0, 0], vec![numbers(300), numbers(40), numbers(340)]),
             "mix.wgsl" => (&[3, 5], vec![numbers(300), numbers(290)]),
             "nonzero.wgsl" => (&[300, 70], vec![words(300), numbers(5)]),
