@@ -14,13 +14,14 @@ use crate::scan::Scan;
 use crate::select::Kept;
 use crate::sort::Sort;
 use crate::sorted::Side;
-use crate::strided::Strides;
 use crate::verb_queue::VerbQueue;
 use crate::{
     by_key, elementwise, histogram, map, random, rearrange, reductions, scan, select, sort, sorted, strided,
     top, weighted,
 };
-use fencepost_core::{Candidates, CommandQueue, DeviceArray, Element, Over, Pending, Prefix, Result};
+use fencepost_core::{
+    Candidates, CommandQueue, DeviceArray, Element, Over, Pending, Prefix, Result, Strides,
+};
 
 /// Algorithms on arrays, as verbs of a [`CommandQueue`].
 ///

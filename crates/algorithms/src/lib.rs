@@ -89,7 +89,7 @@ mod wide;
 
 pub use algorithms::Algorithms;
 pub use distribution::{Choice, Distribution, Exponential, Normal, Uniform, Whole, Words};
-pub use fencepost_core::{Candidates, Over, Parts, Prefix};
+pub use fencepost_core::{Candidates, Over, Parts, Prefix, Strides};
 pub use group::QueueGroup;
 pub use histogram::Bins;
 pub use inputs::Inputs;
@@ -101,7 +101,6 @@ pub use reductions::Floats;
 pub use scan::Scan;
 pub use sort::Sort;
 pub use sorted::Side;
-pub use strided::Strides;
 #[cfg(feature = "validation")]
 #[doc(hidden)]
 pub use tuning::{Forced, with_forced};

@@ -4,75 +4,61 @@ use crate::elementwise::bits;
 use crate::reducible::Reducible;
 use crate::trusted;
 use crate::verb_queue::VerbQueue;
-use fencepost_core::{DeviceArray, ErrorDetail, Grid, Result};
+use fencepost_core::{DeviceArray, ErrorDetail, Grid, Result, Strides};
 use fencepost_derive::KernelArgs;
 
 /// Maximum number of axes with more than one element: the number of axes of the kernel.
 const MOST_AXES: usize = 6;
 
-/// Places of a strided copy in an array: the place of the first element, and the distance of neighbours along each
-/// axis. A place is an index into the elements of the array, in C order.
-///
-/// # Example
-/// ```
-/// use fencepost::prelude::*;
-/// # let (ctx, queue) = fencepost::doctest();
-/// let (x, mut out) = (ctx.array(&[0, 1, 2, 3, 4, 5, 6, 7, 8])?.reshape([3, 3])?, ctx.zeros([3])?);
-/// // The second column of the matrix, from the last row on.
-/// let column = Strides { first: 7, strides: [-3] };
-/// queue.copy_strided([3], &x, column, &mut out, Strides { first: 0, strides: [1] })?;
-/// assert_eq!(queue.read(&out).wait()?, [7, 4, 1]);
-/// # Ok::<(), fencepost::Error>(())
-/// ```
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub struct Strides<const R: usize> {
-    /// Place of the first element.
-    pub first: usize,
-    /// Distance from an element to its neighbour along each axis; may be 0 or negative.
-    pub strides: [isize; R],
+/// Returns an error if a place is outside the array. Each axis of the shape must have an element.
+fn check_range<const R: usize>(
+    places: &Strides<R>,
+    shape: [usize; R],
+    array: &str,
+    len: usize,
+) -> Result<()> {
+    let [low, high] = ends(places.first, &shape, &places.strides);
+    if low >= 0 && high < len as i128 {
+        return Ok(());
+    }
+    let object = format!("the range of the places of a strided copy in array `{array}`");
+    let found = format!("{low}..={high} of {len} elements");
+    Err(ErrorDetail::Value { object, found, needed: "a range inside of the array" }.into())
 }
 
-impl<const R: usize> Strides<R> {
-    /// Returns an error if a place is outside the array. Each axis of the shape must have an element.
-    fn check_range(&self, shape: [usize; R], array: &str, len: usize) -> Result<()> {
-        let ends =
-            shape.iter().zip(self.strides).map(|(&count, stride)| (count as i128 - 1) * stride as i128);
-        let mut low = self.first as i128;
-        let mut high = self.first as i128;
-        for end in ends {
-            low = low.saturating_add(end.min(0));
-            high = high.saturating_add(end.max(0));
-        }
-        if low >= 0 && high < len as i128 {
-            return Ok(());
-        }
-        let object = format!("the range of the places of a strided copy in array `{array}`");
-        let found = format!("{low}..={high} of {len} elements");
-        Err(ErrorDetail::Value { object, found, needed: "a range inside of the array" }.into())
+/// Returns the least and the greatest place for the indices of a shape. Each axis must have an element.
+pub(crate) fn ends(first: usize, shape: &[usize], strides: &[isize]) -> [i128; 2] {
+    let ends = shape.iter().zip(strides).map(|(&count, &stride)| (count as i128 - 1) * stride as i128);
+    let mut low = first as i128;
+    let mut high = first as i128;
+    for end in ends {
+        low = low.saturating_add(end.min(0));
+        high = high.saturating_add(end.max(0));
     }
+    [low, high]
+}
 
-    /// Returns an error if two places may be equal. Each axis of the shape must have an element.
-    fn check_distinct(&self, shape: [usize; R], array: &str) -> Result<()> {
-        let mut axes: Vec<(u128, u128)> = shape
-            .iter()
-            .zip(self.strides)
-            .filter(|(count, _)| **count > 1)
-            .map(|(&count, stride)| (stride.unsigned_abs() as u128, count as u128 - 1))
-            .collect();
-        axes.sort_unstable();
-        let mut reach = 0_u128;
-        for (stride, steps) in axes {
-            if stride <= reach {
-                let object = format!("the strides of a strided copy to array `{array}`");
-                let found = format!("{:?} for the shape {shape:?}", self.strides);
-                let needed = "a stride for each axis that is longer than the way along all axes with shorter strides, so \
-                              that no two elements have one place";
-                return Err(ErrorDetail::Value { object, found, needed }.into());
-            }
-            reach = reach.saturating_add(stride.saturating_mul(steps));
+/// Returns an error if two places may be equal. Each axis of the shape must have an element.
+fn check_distinct<const R: usize>(places: &Strides<R>, shape: [usize; R], array: &str) -> Result<()> {
+    let mut axes: Vec<(u128, u128)> = shape
+        .iter()
+        .zip(places.strides)
+        .filter(|(count, _)| **count > 1)
+        .map(|(&count, stride)| (stride.unsigned_abs() as u128, count as u128 - 1))
+        .collect();
+    axes.sort_unstable();
+    let mut reach = 0_u128;
+    for (stride, steps) in axes {
+        if stride <= reach {
+            let object = format!("the strides of a strided copy to array `{array}`");
+            let found = format!("{:?} for the shape {shape:?}", places.strides);
+            let needed = "a stride for each axis that is longer than the way along all axes with shorter strides, so \
+                          that no two elements have one place";
+            return Err(ErrorDetail::Value { object, found, needed }.into());
         }
-        Ok(())
+        reach = reach.saturating_add(stride.saturating_mul(steps));
     }
+    Ok(())
 }
 
 /// Checks the places of a copy with at least one element. The arrays have names and lengths.
@@ -81,9 +67,9 @@ pub fn check_places<const R: usize>(
     (x, len, from): (&str, usize, &Strides<R>),
     (out, out_len, to): (&str, usize, &Strides<R>),
 ) -> Result<()> {
-    from.check_range(shape, x, len)?;
-    to.check_range(shape, out, out_len)?;
-    to.check_distinct(shape, out)?;
+    check_range(from, shape, x, len)?;
+    check_range(to, shape, out, out_len)?;
+    check_distinct(to, shape, out)?;
     let axes = shape.iter().filter(|&&count| count > 1).count();
     if axes <= MOST_AXES {
         return Ok(());
@@ -180,7 +166,7 @@ mod tests {
 
     #[test]
     fn strides_that_pass_over_shorter_axes_are_distinct() {
-        let distinct = |shape, strides| Strides { first: 0, strides }.check_distinct(shape, "out").is_ok();
+        let distinct = |shape, strides| check_distinct(&Strides { first: 0, strides }, shape, "out").is_ok();
         assert!(distinct([2, 3], [3, 1]) && distinct([2, 3], [1, -2]) && distinct([1, 3], [0, 5]));
         assert!(!distinct([2, 3], [2, 1]) && !distinct([2, 1], [0, 1]) && !distinct([2, 2], [-3, 3]));
         assert!(!distinct([usize::MAX, 2], [1, isize::MIN]) && distinct([usize::MAX, 1], [isize::MIN, 1]));
@@ -188,7 +174,7 @@ mod tests {
 
     #[test]
     fn the_range_of_a_copy_has_its_least_and_its_greatest_place() {
-        let fits = |first, strides, len| Strides { first, strides }.check_range([3, 2], "x", len).is_ok();
+        let fits = |first, strides, len| check_range(&Strides { first, strides }, [3, 2], "x", len).is_ok();
         assert!(fits(4, [-2, 1], 6) && !fits(4, [-2, 1], 5) && !fits(3, [-2, 1], 6));
         assert!(!fits(usize::MAX, [isize::MAX, isize::MAX], usize::MAX) && !fits(0, [isize::MIN, 0], 9));
     }

@@ -77,6 +77,7 @@ pub use crate::arrays::host_array::{Direction, Download, HostArray, HostRead, Ho
 pub use crate::arrays::map::{ReadMap, WriteMap};
 pub use crate::arrays::over::{Candidates, Over, Parts, Prefix};
 pub use crate::arrays::storage::{AllocationScope, AllocationTracker};
+pub use crate::arrays::strides::Strides;
 pub use crate::arrays::upload_source::Source;
 pub use crate::device::checks::CheckOptions;
 pub use crate::device::wgpu_device::BacklogLimit;

@@ -8,4 +8,5 @@ pub(crate) mod over;
 pub(crate) mod plain_memory;
 pub(crate) mod read;
 pub(crate) mod storage;
+pub(crate) mod strides;
 pub(crate) mod upload_source;
