@@ -72,9 +72,10 @@ pub use crate::api::queue::wait_for::WaitFor;
 pub use crate::api::queue::{CommandQueue, QueueOptions};
 pub use crate::arrays::device_array::{AnyArray, DeviceArray};
 #[doc(hidden)]
-pub use crate::arrays::device_array::{regrouped, words, words_of};
+pub use crate::arrays::device_array::{covering_words, regrouped, words, words_of};
 pub use crate::arrays::host_array::{Direction, Download, HostArray, HostRead, HostWrite, Upload};
 pub use crate::arrays::map::{ReadMap, WriteMap};
+pub use crate::arrays::matrices::Matrices;
 pub use crate::arrays::over::{Candidates, Over, Parts, Prefix};
 pub use crate::arrays::storage::{AllocationScope, AllocationTracker};
 pub use crate::arrays::strides::Strides;

@@ -386,6 +386,13 @@ pub fn words<T: Element>(array: &DeviceArray<T>) -> DeviceArray<u32> {
     as_words(&array.array)
 }
 
+/// Returns the words that a binding of an array consists of, padding included. The last one may end after the array.
+pub fn covering_words<T: Element, const D: usize>(array: &DeviceArray<T, D>) -> DeviceArray<u32> {
+    let from = &array.array;
+    let len = from.bytes().div_ceil(size_of::<u32>() as u64) as usize;
+    DeviceArray::new(ArrayRef { len, dtype: u32::DTYPE, ..from.clone() }, [len])
+}
+
 /// Returns an argument of a kernel as 4-byte words, as [`words`] does, or `None` if it is not an array of this crate.
 pub fn words_of(argument: &dyn BufferArg) -> Option<DeviceArray<u32>> {
     argument.handle().downcast_ref::<ArrayRef>().map(as_words)
@@ -419,7 +426,9 @@ mod tests {
         let (_ctx, queue) = crate::doctest();
         let x = queue.array(&[[1_i32, -1], [3, 4], [5, 6]]).unwrap().slice(1..3).unwrap();
         assert_eq!(queue.read(&words(&x)).wait().unwrap(), [3, 4, 5, 6]);
-        assert_eq!(words(&queue.array(&[[1_u8; 3]; 3]).unwrap()).len(), 2);
+        let bytes = queue.array(&[[1_u8; 3]; 3]).unwrap();
+        assert_eq!((words(&bytes).len(), covering_words(&bytes).len()), (2, 3));
+        assert_eq!(covering_words(&bytes.slice(1..1).unwrap()).len(), 0);
     }
 
     #[test]

@@ -4,6 +4,7 @@ pub(crate) mod device_array;
 pub(crate) mod host_array;
 pub(crate) mod host_elements;
 pub(crate) mod map;
+pub(crate) mod matrices;
 pub(crate) mod over;
 pub(crate) mod plain_memory;
 pub(crate) mod read;
