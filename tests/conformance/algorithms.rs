@@ -13,6 +13,7 @@ mod inner_product;
 mod launches;
 mod map;
 mod map_inputs;
+mod matmul;
 mod memory;
 mod monoid;
 #[cfg(feature = "validation")]
@@ -81,6 +82,7 @@ pub fn cases() -> Vec<Case> {
         exact_sums::cases(),
         map::cases(),
         map_inputs::cases(),
+        matmul::cases(),
         memory::cases(),
         monoid::cases(),
         verb_names::cases(),

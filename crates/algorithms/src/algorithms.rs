@@ -5,6 +5,7 @@ use crate::count::Comparison;
 use crate::distribution::Distribution;
 use crate::histogram::Bins;
 use crate::inputs::Inputs;
+use crate::matmul::{Factor, Matmul};
 use crate::monoid::Associative;
 use crate::random::Philox;
 use crate::rearrange::{Integer, Outside};
@@ -16,11 +17,11 @@ use crate::sort::Sort;
 use crate::sorted::Side;
 use crate::verb_queue::VerbQueue;
 use crate::{
-    by_key, elementwise, histogram, map, random, rearrange, reductions, scan, select, sort, sorted, strided,
-    top, weighted,
+    by_key, elementwise, histogram, map, matmul, random, rearrange, reductions, scan, select, sort, sorted,
+    strided, top, weighted,
 };
 use fencepost_core::{
-    Candidates, CommandQueue, DeviceArray, Element, Over, Pending, Prefix, Result, Strides,
+    Candidates, CommandQueue, DeviceArray, Element, Matrices, Over, Pending, Prefix, Result, Strides,
 };
 
 /// Algorithms on arrays, as verbs of a [`CommandQueue`].
@@ -1155,6 +1156,49 @@ pub trait Algorithms: sealed::Queue {
         to: Strides<R>,
     ) -> Result<()> {
         strided::copy_strided(&VerbQueue::new(self.queue(), "copy_strided")?, shape, x, from, out, to)
+    }
+
+    /// Enqueues `out` = the products of the matrices of `a` and `b`, or with the [options](Matmul), `out` =
+    /// activation(`alpha` a b + `beta` `out` + `bias`). An argument for a factor can be `&a`,
+    /// [`a.transposed()`](DeviceArray::transposed), or [`a.matrices(shape, strides)`](DeviceArray::matrices).
+    ///
+    /// The elements are `f32`, `i32` or `u32`; `half::f16` with results of `half::f16` or `f32`; or `i8` with results of
+    /// `i32`. Integers wrap. Sums of `half::f16` are sums of `f32`, rounded once at the end. If there are no products,
+    /// because `a` has no columns, each sum is 0.
+    ///
+    /// # Shape
+    /// `a` is `[.., m, k]`, `b` is `[.., k, n]` and `out` is `[.., m, n]`. A vector `[k]` is a row on the left and a
+    /// column on the right, and its axis is left out of the results. The axes before the last two repeat to those of
+    /// `out`, by the rules of [`map`](Self::map); at most three groups of them may move differently. All arrays may be
+    /// padded; the padding of `out` is not written.
+    ///
+    /// # Errors
+    /// Besides the errors of all verbs, [`ErrorDetail::Unsupported`](fencepost_core::ErrorDetail::Unsupported) for
+    /// `half::f16` if the device has no such numbers, and [`ErrorDetail::Kernel`](fencepost_core::ErrorDetail::Kernel)
+    /// for an activation that is not one expression of the right type.
+    ///
+    /// # Example
+    /// ```
+    /// use fencepost::prelude::*;
+    /// # let (ctx, queue) = fencepost::doctest();
+    /// let a = ctx.array(&[1.0_f32, 2.0, 3.0, 4.0, 5.0, 6.0])?.reshape([2, 3])?;
+    /// let b = ctx.array(&[1.0_f32, 0.0, 0.0, 1.0, 2.0, 2.0])?.reshape([3, 2])?;
+    /// let mut out = ctx.zeros([2, 2])?;
+    /// queue.matmul(&a, &b, &mut out, Matmul::default())?;
+    /// assert_eq!(queue.read(&out).wait()?, [7.0, 8.0, 16.0, 17.0]);
+    /// queue.matmul(&a, a.transposed(), &mut out, Matmul::default().beta(1.0))?;
+    /// assert_eq!(queue.read(&out).wait()?, [21.0, 40.0, 48.0, 94.0]);
+    /// # Ok::<(), fencepost::Error>(())
+    /// ```
+    #[track_caller]
+    fn matmul<T: Factor<P>, P: Element, const E: usize>(
+        &self,
+        a: impl Into<Matrices<T>>,
+        b: impl Into<Matrices<T>>,
+        out: &mut DeviceArray<P, E>,
+        options: Matmul<'_, T::Sum, P>,
+    ) -> Result<()> {
+        matmul::matmul(&VerbQueue::new(self.queue(), "matmul")?, [a.into(), b.into()], out, options)
     }
 
     /// Enqueues `counts` = the number of elements of `x` in each bin. A count wraps at 2^32. As in `numpy.histogram`,

@@ -51,12 +51,15 @@ mod inputs;
 mod launches;
 mod map;
 mod map_kernel;
+mod matmul;
+mod matmul_kernel;
 mod monoid;
 mod operator;
 mod order;
 mod ordered;
 mod passes;
 mod permutation;
+mod products;
 mod program;
 mod radix;
 mod random;
@@ -89,10 +92,11 @@ mod wide;
 
 pub use algorithms::Algorithms;
 pub use distribution::{Choice, Distribution, Exponential, Normal, Uniform, Whole, Words};
-pub use fencepost_core::{Candidates, Over, Parts, Prefix, Strides};
+pub use fencepost_core::{Candidates, Matrices, Over, Parts, Prefix, Strides};
 pub use group::QueueGroup;
 pub use histogram::Bins;
 pub use inputs::Inputs;
+pub use matmul::{Factor, Matmul};
 pub use monoid::{Associative, Combinable, Monoid};
 pub use random::Philox;
 pub use rearrange::{Integer, Outside};
@@ -108,7 +112,7 @@ pub use tuning::{Forced, with_forced};
 /// Re-exports the names that programs with algorithms need.
 pub mod prelude {
     pub use crate::{
-        Algorithms, Bins, Choice, Exponential, Inputs, Monoid, Normal, Operation, Outside, Philox,
-        QueueGroup, Reducible, Scan, Side, Sort, Strides, Uniform, Whole, Words,
+        Algorithms, Bins, Choice, Exponential, Inputs, Matmul, Matrices, Monoid, Normal, Operation, Outside,
+        Philox, QueueGroup, Reducible, Scan, Side, Sort, Strides, Uniform, Whole, Words,
     };
 }

@@ -141,6 +141,9 @@ fn parts_of(verb: &str) -> &'static str {
         return "scan parts of the array, which `slice` returns, one after the other, each from the total of the one before it \
                 (`scan_and_total` writes it, `Scan::from` takes it)";
     }
+    if verb == "matmul" {
+        return "call it for parts of the rows of `a`, which `slice` returns, each with its part of `out`";
+    }
     if verb == "all_reduce" {
         return "call it for parts of the arrays, which `slice` returns, one after the other";
     }

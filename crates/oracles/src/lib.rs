@@ -12,6 +12,7 @@ mod bins;
 mod elementwise;
 mod exact;
 mod grouped;
+mod matrices;
 mod moves;
 mod of_segments;
 mod order;
@@ -24,6 +25,7 @@ pub use along::{all_axis, any_axis, argmax_axis, argmin_axis, count_nonzero_axis
 pub use bins::{histogram, histogram_fixed, histogram_weighted};
 pub use elementwise::{axpy, cast, clamp, iota, map, repeated, where_, zip};
 pub use grouped::{reduce_by_key, reduce_segments, run_lengths, scan_by_key, scan_segments};
+pub use matrices::matmul;
 pub use moves::{copy_strided, gather, permute, scatter, scatter_add, transpose};
 pub use of_segments::{
     all_segments, any_segments, argmax_segments, argmax_segments_with, argmin_segments, argmin_segments_with,

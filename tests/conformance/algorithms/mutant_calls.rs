@@ -100,6 +100,7 @@ pub(super) fn calls() -> &'static [Call] {
         all.elementwise();
         all.ordered();
         all.moves();
+        all.matrices();
         all.0
     })
 }
@@ -419,6 +420,83 @@ impl Calls {
         });
         self.add("argmax segments i32", |q, a| {
             q.argmax(a.y.cast_bits::<i32>().segments(&a.offsets), &mut a.few)
+        });
+    }
+
+    fn matrices(&mut self) {
+        // Blocks with remainders of none, of one and of more, few rows and columns, and shares of the inner index.
+        let shapes = [
+            [17, 11, 17],
+            [16, 12, 16],
+            [9, 12, 9],
+            [3, 11, 30],
+            [30, 11, 3],
+            [30, 10, 2],
+            [2, 40, 4],
+            [1, 41, 8],
+            [8, 41, 1],
+        ];
+        for [rows, inner, columns] in shapes {
+            self.add(format!("matmul {rows} x {inner} x {columns}"), move |q, a| {
+                let left = a.y.slice(0..rows * inner)?.reshape([rows, inner])?;
+                let right = a.sorted.slice(0..inner * columns)?.reshape([inner, columns])?;
+                let mut out = a.out.slice(0..rows * columns)?.reshape([rows, columns])?;
+                q.matmul(&left, &right, &mut out, Matmul::default())
+            });
+            // Both factors by columns, with all other steps.
+            self.add(format!("matmul of columns {rows} x {inner} x {columns}"), move |q, a| {
+                let left = a.y.slice(0..rows * inner)?.reshape([inner, rows])?;
+                let right = a.sorted.slice(0..inner * columns)?.reshape([columns, inner])?;
+                let mut out = a.out.slice(0..rows * columns)?.reshape([rows, columns])?;
+                let bias = a.y.slice(256..256 + columns)?;
+                let steps = Matmul::default().alpha(3).beta(5).bias(&bias).activation("x ^ 9u");
+                q.matmul(left.transposed(), right.transposed(), &mut out, steps)
+            });
+            self.add(format!("matmul of rows {rows} x {inner} x {columns}"), move |q, a| {
+                let left = a.y.slice(0..rows * inner)?.reshape([rows, inner])?;
+                let right = a.sorted.slice(0..inner * columns)?.reshape([columns, inner])?;
+                let mut out = a.out.slice(0..rows * columns)?.reshape([rows, columns])?;
+                let bias = a.y.slice(256..256 + columns)?;
+                q.matmul(&left, right.transposed(), &mut out, Matmul::default().beta(1).bias(&bias))
+            });
+        }
+        // Stacks of which each factor repeats along other axes: for few columns, few rows, and neither.
+        for [rows, inner, columns] in [[4, 4, 1], [1, 3, 6], [9, 2, 3]] {
+            self.add(format!("matmul of stacks {rows} x {inner} x {columns}"), move |q, a| {
+                let left = a.y.slice(0..3 * rows * inner)?.reshape([1, 3, 1, rows, inner])?;
+                let right = a.sorted.slice(0..4 * inner * columns)?.reshape([2, 1, 2, inner, columns])?;
+                let mut out = a.out.slice(0..12 * rows * columns)?.reshape([2, 3, 2, rows, columns])?;
+                q.matmul(&left, &right, &mut out, Matmul::default())
+            });
+        }
+        // A grid in several rows has a workgroup too many.
+        self.add("matmul of 7 matrices", |q, a| {
+            let left = a.y.slice(0..18)?.reshape([9, 2])?;
+            let right = a.sorted.slice(0..56)?.reshape([7, 2, 4])?;
+            q.matmul(&left, &right, &mut a.out.slice(0..252)?.reshape([7, 9, 4])?, Matmul::default())
+        });
+        self.add("matmul of 7 vectors", |q, a| {
+            let left = a.y.slice(0..35)?.reshape([1, 35])?;
+            let right = a.sorted.slice(0..245)?.reshape([7, 35, 1])?;
+            q.matmul(&left, &right, &mut a.few.slice(0..7)?.reshape([7, 1, 1])?, Matmul::default())
+        });
+        let bytes = |len: usize| (0..len).map(|i| (i * 37 % 251) as u8 as i8).collect::<Vec<i8>>();
+        for [left, right] in [[[18, 1], [16, 1]], [[1, 17], [1, 18]], [[36, 2], [2, 36]], [[19, 1], [1, 19]]]
+        {
+            self.add("matmul of bytes", move |q, a| {
+                let x = q.array(&bytes(700))?;
+                let left = x.matrices([17, 18], Strides { first: 4, strides: left });
+                let right = x.matrices([18, 16], Strides { first: 9, strides: right });
+                let mut out = a.out.slice(0..272)?.cast_bits::<i32>().reshape([17, 16])?;
+                q.matmul(left, right, &mut out, Matmul::default().beta(3))
+            });
+        }
+        self.add("matmul of stacks of bytes", move |q, a| {
+            let x = q.array(&bytes(100))?;
+            let left = x.slice(0..15)?.reshape([1, 3, 1, 1, 5])?;
+            let right = x.slice(0..80)?.reshape([2, 1, 2, 5, 4])?;
+            let mut out = a.out.slice(0..48)?.cast_bits::<i32>().reshape([2, 3, 2, 1, 4])?;
+            q.matmul(&left, &right, &mut out, Matmul::default())
         });
     }
 

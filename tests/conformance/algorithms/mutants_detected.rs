@@ -40,6 +40,9 @@ pub fn cases() -> Vec<Case> {
         case("a15_each_mistake_in_the_kernels_that_move_elements_is_detected", |s| detected(s, MOVES)),
         case("a16_each_mistake_in_the_kernel_of_random_numbers_is_detected", |s| detected(s, RANDOM)),
         case("a19_each_mistake_in_the_kernels_that_keep_the_order_is_detected", |s| detected(s, FOLDS)),
+        case("a20_each_mistake_in_the_kernels_of_products_of_matrices_is_detected", |s| {
+            detected(s, MATRICES)
+        }),
     ];
     // The full suite takes all mutants, of which some end at the limit of a launch only.
     let limit = Duration::from_secs(if full() { 1200 } else { 120 });
@@ -62,8 +65,18 @@ const RANKS: &[&str] = &["merge", "rank_count", "rank_digit", "search_sorted", "
 const MOVES: &[&str] = &["gather", "permute", "scatter", "scatter_add", "strided", "transpose"];
 const RANDOM: &[&str] = &["philox", "random"];
 const FOLDS: &[&str] = &["fold", "fold_columns", "fold_share"];
+const MATRICES: &[&str] = &[
+    "activation",
+    "matmul_bytes",
+    "matmul_columns",
+    "matmul_rows",
+    "matmul_sums",
+    "matmul_tiles",
+    "matrix_block",
+    "matrix_result",
+];
 
-const FAMILIES: [&[&str]; 14] = [
+const FAMILIES: [&[&str]; 15] = [
     REDUCTIONS,
     SEARCHES,
     AXES,
@@ -78,6 +91,7 @@ const FAMILIES: [&[&str]; 14] = [
     MOVES,
     RANDOM,
     FOLDS,
+    MATRICES,
 ];
 
 /// Variable that selects mutants by a part of their lines.

@@ -68,7 +68,7 @@ fn overlaps(s: &Subject) {
 }
 
 /// Verbs that accept arrays of any lengths, and verbs that always get fitting arrays in the table.
-const ANY_SHAPES: [&str; 20] = [
+const ANY_SHAPES: [&str; 22] = [
     "sum axis",
     "prod axis",
     "min axis skip_nan",
@@ -87,6 +87,8 @@ const ANY_SHAPES: [&str; 20] = [
     "sort_in_place",
     "histogram",
     "copy_strided",
+    "matmul",
+    "matmul vector",
     "fill_random",
     "random_permutation",
 ];

@@ -420,6 +420,16 @@ pub(crate) fn table() -> Vec<Verb> {
             let y = a.y.reshape([first, middle, last])?;
             q.permute(&y, [2, 1, 0], &mut a.out.reshape([last, middle, first])?)
         }),
+        verb("matmul", |q, a| {
+            let side = a.x.len().isqrt().min(40);
+            let square = |list: &DeviceArray<u32>| list.slice(0..side * side)?.reshape([side, side]);
+            q.matmul(&square(&a.x)?, square(&a.y)?.transposed(), &mut square(&a.out)?, Matmul::default())
+        }),
+        verb("matmul vector", |q, a| {
+            let rows = a.as_rows(&a.y)?;
+            let x = a.x.slice(0..rows.shape()[1])?;
+            q.matmul(&rows, &x, &mut a.few, Matmul::default())
+        }),
         verb("fill_random", |q, a| {
             q.fill_random(&mut a.floats(), Philox::seed(4), Normal { mean: 1.0, deviation: 2.0 })
         }),
