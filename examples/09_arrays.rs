@@ -4,12 +4,9 @@
 
 #[path = "common/args.rs"]
 mod args;
-#[path = "arrays/kernels.rs"]
-mod kernels;
 
 use anyhow::{Result, ensure};
 use fencepost::prelude::*;
-use kernels::Multiply;
 
 /// Results that the program waits for when it needs them.
 struct Results {
@@ -31,8 +28,10 @@ fn compute(
     let mut counts = queue.empty([64])?;
     queue.scan(x, &mut running, Scan::inclusive(Operation::Sum))?;
     queue.histogram(x, Bins::modulo(), &mut counts)?;
-    let product = product(queue, a, b)?;
-    let [rows, columns] = product.shape();
+    let [rows, _] = a.shape();
+    let [_, columns] = b.shape();
+    let mut product = queue.empty([rows, columns])?;
+    queue.matmul(a, b, &mut product, Matmul::default())?;
     let mut turned = queue.empty([columns, rows])?;
     queue.transpose(&product, &mut turned)?;
     Ok(Results {
@@ -42,22 +41,6 @@ fn compute(
         product: queue.read(&product),
         turned: queue.read(&turned),
     })
-}
-
-/// Multiplies two matrices with a custom kernel.
-fn product(
-    queue: &CommandQueue,
-    a: &DeviceArray<f32, 2>,
-    b: &DeviceArray<f32, 2>,
-) -> Result<DeviceArray<f32, 2>> {
-    let ([rows, inner], [height, columns]) = (a.shape(), b.shape());
-    ensure!(inner == height, "{rows} by {inner} numbers times {height} by {columns}");
-    let mut c = queue.empty([rows, columns])?;
-    let grid = Grid::threads([columns, rows]); // neighbours along the grid's first dimension are neighbours in memory
-    let [m, k, n] = [rows, inner, columns].map(|size| size as u32);
-    let args = Multiply { rows: m, inner: k, columns: n, a, b, c: &mut c };
-    queue.launch(&queue.context().kernel::<Multiply>()?, grid, args)?;
-    Ok(c)
 }
 
 fn main() -> Result<()> {
