@@ -52,6 +52,9 @@ pub mod kernels {}
 #[doc = include_str!("../guide/levels.md")]
 pub mod levels {}
 
+#[doc = include_str!("../guide/matrices.md")]
+pub mod matrices {}
+
 #[doc = include_str!("../guide/memory_model.md")]
 pub mod memory_model {}
 
