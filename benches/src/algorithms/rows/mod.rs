@@ -3,6 +3,7 @@
 mod elementwise;
 mod histograms;
 mod moves;
+mod products;
 mod random;
 mod reductions;
 mod scans;
@@ -41,7 +42,7 @@ impl Size {
 }
 
 /// Rows, in the order of the table.
-pub(crate) const ALL: [(&str, Make); 71] = [
+pub(crate) const ALL: [(&str, Make); 75] = [
     ("copy kernel", elementwise::copy_kernel),
     ("read kernel", elementwise::read_kernel),
     ("fill", elementwise::fill),
@@ -106,6 +107,10 @@ pub(crate) const ALL: [(&str, Make); 71] = [
     ("gather", moves::gather),
     ("scatter", moves::scatter),
     ("scatter add", moves::scatter_add),
+    ("matmul", products::square),
+    ("matmul, stack", products::stack),
+    ("matmul, long sums", products::long_sums),
+    ("matmul, vector", products::vector),
     ("random words", random::words),
     ("random uniform", random::uniform),
     ("random normal", random::normal),
