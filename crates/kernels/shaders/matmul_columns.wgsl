@@ -93,9 +93,8 @@ fn matmul_columns(
     }
     let stack = distance_of(index, params.out_0, params.out_1, params.out_2);
     let first = share * params.out_share + stack;
-    let upper = sums;
-    let lower = more_sums;
     for (var i = 0u; i < ROWS; i++) {
-        write_at(select(lower[i % 4u], upper[i % 4u], i < 4u), row + i, column, first);
+        let four = select(more_sums, sums, i < 4u);
+        write_at(four[i % 4u], row + i, column, first);
     }
 }
