@@ -21,8 +21,8 @@ pub fn cases() -> Vec<Case> {
     ]
 }
 
-/// Calls `run` with the kernels of the place. On the CPU, which compiles quickly, also with those of other devices, and with
-/// shares of few elements.
+/// Calls `run` with the kernels of the place. On the CPU, which compiles quickly, also with those of other devices,
+/// and with shares of few elements.
 #[cfg(feature = "validation")]
 fn with_forms(s: &Subject, mut run: impl FnMut()) {
     run();
@@ -134,8 +134,8 @@ fn views(s: &Subject) {
     with_forms(s, || {
         for &shape in some {
             let [rows, inner, columns] = shape;
-            // Views of a row-major matrix and of a column-major one, with gaps between the rows, from the last row on, with
-            // gaps between the columns too, and of one row that repeats.
+            // Views of a row-major matrix and of a column-major one, with gaps between the rows, from the last row
+            // on, with gaps between the columns too, and of one row that repeats.
             let of = |[rows, columns]: [usize; 2]| {
                 let [r, c] = [rows, columns].map(|len| len as isize);
                 [

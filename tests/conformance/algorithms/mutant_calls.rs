@@ -101,6 +101,7 @@ pub(super) fn calls() -> &'static [Call] {
         all.ordered();
         all.moves();
         all.matrices();
+        all.matrices_of_bytes();
         all.0
     })
 }
@@ -480,13 +481,29 @@ impl Calls {
             let right = a.sorted.slice(0..245)?.reshape([7, 35, 1])?;
             q.matmul(&left, &right, &mut a.few.slice(0..7)?.reshape([7, 1, 1])?, Matmul::default())
         });
+        // Stacks with shares of the inner index.
+        self.add("matmul of 2 matrices", |q, a| {
+            let left = a.y.slice(0..160)?.reshape([2, 4, 20])?;
+            let right = a.sorted.slice(0..160)?.reshape([2, 20, 4])?;
+            q.matmul(&left, &right, &mut a.out.slice(0..32)?.reshape([2, 4, 4])?, Matmul::default())
+        });
+    }
+
+    fn matrices_of_bytes(&mut self) {
         let bytes = |len: usize| (0..len).map(|i| (i * 37 % 251) as u8 as i8).collect::<Vec<i8>>();
-        for [left, right] in [[[18, 1], [16, 1]], [[1, 17], [1, 18]], [[36, 2], [2, 36]], [[19, 1], [1, 19]]]
-        {
+        // Whole words and parts of words, with all steps.
+        let views = [
+            [(4, [18, 1]), (9, [16, 1])],
+            [(4, [1, 17]), (2, [1, 18])],
+            [(4, [36, 2]), (8, [2, 36])],
+            [(1, [19, 1]), (9, [1, 19])],
+        ];
+        for of_factors in views {
             self.add("matmul of bytes", move |q, a| {
                 let x = q.array(&bytes(700))?;
-                let left = x.matrices([17, 18], Strides { first: 4, strides: left });
-                let right = x.matrices([18, 16], Strides { first: 9, strides: right });
+                let [left, right] = of_factors.map(|(first, strides)| Strides { first, strides });
+                let left = x.matrices([17, 18], left);
+                let right = x.matrices([18, 16], right);
                 let mut out = a.out.slice(0..272)?.cast_bits::<i32>().reshape([17, 16])?;
                 q.matmul(left, right, &mut out, Matmul::default().beta(3))
             });
@@ -498,6 +515,23 @@ impl Calls {
             let mut out = a.out.slice(0..48)?.cast_bits::<i32>().reshape([2, 3, 2, 1, 4])?;
             q.matmul(&left, &right, &mut out, Matmul::default())
         });
+        // Factors that end where their arrays do, for all remainders of the inner index, and a workgroup too many.
+        for inner in [5, 6, 7, 8] {
+            self.add(format!("matmul of bytes by rows, {inner}"), move |q, a| {
+                let x = q.array(&bytes(28 * inner))?;
+                let left = x.slice(0..4 * inner)?.reshape([4, inner])?;
+                let right = x.reshape([7, inner, 4])?;
+                let mut out = a.out.slice(0..112)?.cast_bits::<i32>().reshape([7, 4, 4])?;
+                q.matmul(&left, &right, &mut out, Matmul::default())
+            });
+            self.add(format!("matmul of bytes by columns, {inner}"), move |q, a| {
+                let x = q.array(&bytes(28 * inner))?;
+                let left = x.slice(0..4 * inner)?.reshape([inner, 4])?;
+                let right = x.reshape([7, 4, inner])?;
+                let mut out = a.out.slice(0..112)?.cast_bits::<i32>().reshape([7, 4, 4])?;
+                q.matmul(left.transposed(), right.transposed(), &mut out, Matmul::default())
+            });
+        }
     }
 
     #[expect(clippy::too_many_lines, reason = "it is a list of calls")]
@@ -603,8 +637,8 @@ impl Calls {
                 q.histogram_weighted(&a.numbers, &a.y, Bins::even(-1.0..1.0), &mut a.other.slice(0..bins)?)
             });
         }
-        // Sums of 2^24, 1 and nothing or the smallest number, and of 2^36, 2^12 and 2^11. The last weight alone rounds the
-        // sum up.
+        // Sums of 2^24, 1 and nothing or the smallest number, and of 2^36, 2^12 and 2^11. The last weight alone
+        // rounds the sum up.
         for [large, half, small] in [
             [0x4B80_0000_u32, 0x3F80_0000, 0],
             [0x4B80_0000, 0x3F80_0000, 1],
