@@ -1162,9 +1162,9 @@ pub trait Algorithms: sealed::Queue {
     /// activation(`alpha` a b + `beta` `out` + `bias`). An argument for a factor can be `&a`,
     /// [`a.transposed()`](DeviceArray::transposed), or [`a.matrices(shape, strides)`](DeviceArray::matrices).
     ///
-    /// The elements are `f32`, `i32` or `u32`; `half::f16` with results of `half::f16` or `f32`; or `i8` with results of
-    /// `i32`. Integers wrap. Sums of `half::f16` are sums of `f32`, rounded once at the end. If there are no products,
-    /// because `a` has no columns, each sum is 0.
+    /// The elements are `f32`, `i32` or `u32`; `half::f16` with results of `half::f16` or `f32`; or `i8` with results
+    /// of `i32`. Integers wrap. Sums of `half::f16` are sums of `f32`, rounded once at the end. If there are no
+    /// products, because `a` has no columns, each sum is 0.
     ///
     /// # Shape
     /// `a` is `[.., m, k]`, `b` is `[.., k, n]` and `out` is `[.., m, n]`. A vector `[k]` is a row on the left and a

@@ -144,8 +144,8 @@ struct Call<'a, T: Element, P: Element> {
 }
 
 impl<T: Element, P: Element> Call<'_, T, P> {
-    /// Returns the error that a launch with all arrays would give, but enqueues nothing. The error names the arguments of the
-    /// verb.
+    /// Returns the error that a launch with all arrays would give, but enqueues nothing. The error names the
+    /// arguments of the verb.
     #[track_caller]
     fn check(&self, queue: &VerbQueue<'_>) -> Result<()> {
         let [a, b] = [self.a, self.b].map(covering_words);
@@ -257,8 +257,8 @@ fn checked_bias<P: Element>(
     Err(queue.wrong_shape("bias", bias, [columns], "the bias has one element for each column of the results"))
 }
 
-/// Returns an array to bind in place of a bias that a kernel does not read: the memory of another argument, or scratch memory if
-/// that does not consist of whole elements.
+/// Returns an array to bind in place of a bias that a kernel does not read: the memory of another argument, or
+/// scratch memory if that does not consist of whole elements.
 fn unread<T: Element, R: Element>(queue: &VerbQueue<'_>, other: &DeviceArray<T>) -> Result<DeviceArray<R>> {
     match regrouped(other) {
         Some(same) => Ok(same),

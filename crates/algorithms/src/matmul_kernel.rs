@@ -98,8 +98,8 @@ struct Tiles {
     depth: usize,
 }
 
-/// Maximum number of inner indices of a share: the loops of an invocation have fewer than 2^16 iterations, and some devices end
-/// an invocation there.
+/// Maximum number of inner indices of a share: the loops of an invocation have fewer than 2^16 iterations, and some
+/// devices end an invocation there.
 const MOST_IN_SHARE: usize = 1 << 15;
 /// Maximum number of columns of the kernel whose invocations divide the inner index.
 const MOST_COLUMNS: usize = 4;
@@ -171,8 +171,8 @@ impl Blocks {
         Self { stem, overrides, groups: products.matrices() * blocks }
     }
 
-    /// Divides the inner index: few workgroups with long sums have several shares. The division depends only on the shape and
-    /// the kind of the device, so the order of the additions does too.
+    /// Divides the inner index: few workgroups with long sums have several shares. The division depends only on the
+    /// shape and the kind of the device, so the order of the additions does too.
     pub(crate) fn shares(&self, queue: &VerbQueue<'_>, inner: usize) -> Shares {
         if inner == 0 {
             return Shares::one(0);
@@ -263,8 +263,8 @@ fn activation(expression: &str) -> String {
     format!("fn activation(x: Number) -> Number {{ return (\n{expression}\n); }}")
 }
 
-/// Returns the parameters of a launch that computes products. `out` has the places of the results, those of each share at a
-/// distance of `out_share`.
+/// Returns the parameters of a launch that computes products. `out` has the places of the results, those of each
+/// share at a distance of `out_share`.
 pub(crate) fn parameters<N: Element>(
     products: &Products,
     shares: Shares,

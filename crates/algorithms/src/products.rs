@@ -55,7 +55,8 @@ struct Parts<'a> {
 }
 
 impl<'a> Parts<'a> {
-    /// Divides axes. A vector is a row if `is_row` is `true`, and otherwise a column. Returns `None` if there is no axis.
+    /// Divides axes. A vector is a row if `is_row` is `true`, and otherwise a column. Returns `None` if there is no
+    /// axis.
     fn of(shape: &'a [usize], strides: &'a [isize], is_row: bool) -> Option<Self> {
         match (shape, strides) {
             (&[len], &[stride]) if is_row => Some(Self::matrix([1, len], [0, stride])),
@@ -72,8 +73,8 @@ impl<'a> Parts<'a> {
         Self { stack: &[], stack_strides: &[], matrix, strides }
     }
 
-    /// Returns the distance of neighbours along an axis of the stack, counted from the last one. It is 0 if the elements
-    /// repeat.
+    /// Returns the distance of neighbours along an axis of the stack, counted from the last one. It is 0 if the
+    /// elements repeat.
     fn step(&self, from_last: usize) -> isize {
         let lens = self.stack.iter().rev().nth(from_last);
         let steps = self.stack_strides.iter().rev().nth(from_last);

@@ -2,9 +2,9 @@
 
 use fencepost_algorithms::{Operation, Reducible};
 
-/// Returns the sums of the products of each row of `a` with each column of `b`, row by row, or `None` if the lists do not have
-/// the shapes `[rows, inner]` and `[inner, columns]`. Integers wrap, and a sum of no products is 0. Floats are added in another
-/// order than on a device, and so may be rounded differently.
+/// Returns the sums of the products of each row of `a` with each column of `b`, row by row, or `None` if the lists do
+/// not have the shapes `[rows, inner]` and `[inner, columns]`. Integers wrap, and a sum of no products is 0. Floats
+/// are added in another order than on a device, and so may be rounded differently.
 ///
 /// # Example
 /// ```
