@@ -47,9 +47,9 @@ pub use crate::runtime::event::{Event, EventOptions, UserEvent};
 /// The cause of an [`ErrorDetail::Kernel`].
 pub use fencepost_kernels::Error as KernelError;
 pub use fencepost_kernels::{
-    Access, BufferArg, DType, DynArg, Element, EntryPoints, FieldType, HostBuffer, HostKernel, Interface,
-    IntoArg, KernelArgs, KernelFamily, NamedArg, NamedValue, Number, Param, PrintedLine, Returns, SameBits,
-    Scalar, ShaderSource, StructType, Value, Warning, args, reference,
+    Access, BufferArg, ComplexNumber, DType, DynArg, Element, EntryPoints, FieldType, HostBuffer, HostKernel,
+    Interface, IntoArg, KernelArgs, KernelFamily, NamedArg, NamedValue, Number, Param, PrintedLine, Returns,
+    SameBits, Scalar, ShaderSource, StructType, Value, Warning, args, reference,
 };
 /// The parts of an [`Interface`].
 pub mod interface {

@@ -52,8 +52,8 @@ pub mod interface {
     };
     #[doc(inline)]
     pub use fencepost_core::{
-        Access, BufferArg, DynArg, EntryPoints, FieldType, GridNumber, Interface, IntoArg, NamedArg,
-        NamedValue, Number, Param, Returns, SameBits, SameKernel, StructType, Value,
+        Access, BufferArg, ComplexNumber, DynArg, EntryPoints, FieldType, GridNumber, Interface, IntoArg,
+        NamedArg, NamedValue, Number, Param, Returns, SameBits, SameKernel, StructType, Value,
     };
 }
 

@@ -71,6 +71,27 @@ impl<T: Element, const N: usize> Element for [T; N] {
     const DTYPE: DType = DType::Array(&T::DTYPE, N);
 }
 
+/// An element that is a complex number: its real part, and then its imaginary part.
+///
+/// # Example
+/// ```
+/// use fencepost::interface::ComplexNumber;
+/// fn parts<C: ComplexNumber>(value: C) -> [f32; 2] {
+///     bytemuck::cast(value)
+/// }
+/// assert_eq!(parts([0.5_f32, -2.0]), [0.5, -2.0]);
+/// ```
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not a complex number",
+    label = "not a complex number",
+    note = "complex numbers are `[f32; 2]` and, with the feature `num-complex`, `num_complex::Complex<f32>`"
+)]
+pub trait ComplexNumber: Element {}
+
+impl ComplexNumber for [f32; 2] {}
+#[cfg(feature = "num-complex")]
+impl ComplexNumber for num_complex::Complex<f32> {}
+
 /// An element whose bits are also a value of type `U`: a number of the same size, or a vector of such numbers.
 ///
 /// # Example

@@ -80,7 +80,7 @@ pub use check::{
     ArgumentSlot, ArgumentSlots, check, check_access, check_argument, check_complete, check_dyn,
 };
 pub use dtype::{DType, FieldType, Scalar, StructType};
-pub use element::{Element, Number, Param, SameBits};
+pub use element::{ComplexNumber, Element, Number, Param, SameBits};
 pub use error::{Error, Excerpt, Names, Result, Warning};
 #[doc(hidden)]
 pub use immediate_block::with_uniform_block;

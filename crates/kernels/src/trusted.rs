@@ -72,7 +72,23 @@ const TRUSTED: &[TrustedKernel] = &[
         "elements are below n; the place of a result is compared with the length of out, because x and mask are read twice",
     ),
     all("convert", "elements are below n"),
+    all(
+        "convolve",
+        "the element of x and the weight of each product are below the lengths of the row and of the weights; there is a weight",
+    ),
     all("extreme", "elements are below n; each lane writes its key"),
+    all(
+        "fft",
+        "lines are below their number, which the host derives from the shape, and so are the places of their elements; the lines \
+         of a tile fit into it, and a stage reads the elements that the one before it wrote; the host makes all roots and factors",
+    ),
+    all(
+        "fft_halves",
+        "elements are below n; an element of x is a remainder of its length, and the host makes all roots",
+    ),
+    all("fft_in_place", "as fft"),
+    all("fft_real", "as fft; a place of a frame is compared with the length of the signal"),
+    all("fft_to_real", "as fft; a place of a frame is compared with the length of the signal"),
     all(
         "fold",
         "elements are below the end of a row; a group past the last share has none; each lane writes its part, and its elements of \
@@ -110,6 +126,10 @@ const TRUSTED: &[TrustedKernel] = &[
         "a search in the diagonal keeps both indices below n and m, whatever the order of the elements is",
     ),
     all("nonzero", "elements are below n; each lane writes its result"),
+    all(
+        "overlap_add",
+        "elements are below n; a frame is below the number of frames, and an element of it below the length of the window",
+    ),
     all("permute", "the host derives the counts and the strides from the shape, so that a place is below n"),
     indices(
         "radix_count",

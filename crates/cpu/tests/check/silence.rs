@@ -27,6 +27,9 @@ fn product(groups: u32, columns: u32, one: u32) -> &'static [u32] {
     [&sizes[..], &left, &right, &results, &last].concat().leak()
 }
 
+/// A pass of Fourier transforms: ten lines of six elements, in two columns.
+const FFT_PASS: &[u32] = &[10, 2, 6, 0x32, 0, 1, 1, 0, 0, 2, 6, 6, 6, 6, 0, 0, 0, 0x3F80_0000, 1, 0, 0, 0, 0];
+
 #[test]
 #[expect(clippy::too_many_lines, reason = "it has the arguments of each kernel")]
 fn r07_the_builtin_kernels_have_no_mistake() {
@@ -61,7 +64,14 @@ fn r07_the_builtin_kernels_have_no_mistake() {
                 (&[300, 70], vec![words(300), words(300), counts, numbers(300), numbers(1)])
             }
             "convert.wgsl" => (&[300], vec![words(300), numbers(300)]),
+            "convolve.wgsl" => (&[300, 100, 90, 11, 0], vec![words(270), words(11), words(300)]),
             "extreme.wgsl" => (&[300, 70], vec![words(300), numbers(5)]),
+            // Lines of six elements, of which a tile has two.
+            "fft.wgsl" => (FFT_PASS, vec![words(120), words(10), words(120)]),
+            "fft_halves.wgsl" => (&[300, 9, 1, 0, 0x3F80_0000], vec![words(540), words(2050), words(600)]),
+            "fft_in_place.wgsl" => (FFT_PASS, vec![words(10), words(120)]),
+            "fft_real.wgsl" => (FFT_PASS, vec![words(60), words(10), words(120)]),
+            "fft_to_real.wgsl" => (FFT_PASS, vec![words(120), words(10), words(60)]),
             "fill.wgsl" => (&[7], vec![words(300)]),
             "fold.wgsl" => (&[100, 70, 2, 5, 0], vec![words(300), numbers(5)]),
             "fold_columns.wgsl" => (&[30, 7, 5, 3, 45, 0], vec![words(270), numbers(45)]),
@@ -87,6 +97,7 @@ fn r07_the_builtin_kernels_have_no_mistake() {
             "merge.wgsl" => (&[300, 40, 0, 0], vec![numbers(300), numbers(40), numbers(340)]),
             "mix.wgsl" => (&[3, 5], vec![numbers(300), numbers(290)]),
             "nonzero.wgsl" => (&[300, 70], vec![words(300), numbers(5)]),
+            "overlap_add.wgsl" => (&[300, 100, 20, 9, 10, 0, 20, 0], vec![words(540), words(20), words(300)]),
             "permute.wgsl" => (&[300, 1, 1, 5, 6, 10, 0, 0, 0, 1, 50, 5], vec![words(300), numbers(300)]),
             "random.wgsl" => (&[300, 0, 0, 0, 0, 0, 7, 0, 0, 0], vec![numbers(300)]),
             "radix_count.wgsl" => (&[300, 70, 5, 4, 15, 0, 0], vec![numbers(300), numbers(80)]),

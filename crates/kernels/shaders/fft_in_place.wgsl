@@ -1,0 +1,37 @@
+// fft_in_place: x = the discrete Fourier transforms of x along an axis
+//
+// Shape      x: batches of x_size elements, for each of `inner` columns; table: as params says
+// Dispatch   one workgroup per tile of `share` lines, in one or two dimensions; the last tile may have fewer lines
+// Workgroup  [WORKGROUP, 1, 1]
+// Barriers   those of fft_tile, and two
+// Tolerance  as fft_tile
+//#use butterflies
+//#use fft_tile
+override WORKGROUP: u32 = 128;
+@group(0) @binding(0) var<uniform> params: FftPass;
+@group(0) @binding(1) var<storage, read> table: array<vec2<f32>>;
+@group(0) @binding(2) var<storage, read_write> x: array<vec2<f32>>;
+
+fn load(line: Line, e: u32) -> vec2<f32> {
+    return entered(x[(line.batch * params.x_size + e) * params.inner + line.column], e);
+}
+
+fn store(line: Line, e: u32, value: vec2<f32>) {
+    x[(line.batch * params.x_size + e) * params.inner + line.column] = finished(value, e);
+}
+
+@compute @workgroup_size(WORKGROUP)
+fn fft_in_place(
+    @builtin(local_invocation_index) lane: u32,
+    @builtin(workgroup_id) group: vec3<u32>,
+    @builtin(num_workgroups) groups: vec3<u32>,
+) {
+    let first = (group.y * groups.x + group.x) * params.share;
+    let rows = rows_from(first);
+    load_tile(first, rows, lane);
+    // The tile's elements are read before the first one is written.
+    storageBarrier();
+    workgroupBarrier();
+    let tile = transform_tile(rows, lane);
+    store_tile(first, rows, tile, lane);
+}
