@@ -115,16 +115,20 @@ impl View {
         x: &DeviceArray<T, D>,
         axis: usize,
     ) -> Result<Self> {
-        let shape = x.shape();
-        let Some(&n) = shape.get(axis) else {
-            let verb = queue.verb;
-            let array = x.label().into();
-            return Err(ErrorDetail::Axis { verb, array, axis, rank: D }.into());
-        };
+        if axis < D {
+            return Ok(Self::of_shape(x.shape(), axis));
+        }
+        let verb = queue.verb;
+        let array = x.label().into();
+        Err(ErrorDetail::Axis { verb, array, axis, rank: D }.into())
+    }
+
+    /// Returns the view of a shape along one of its axes.
+    pub(crate) fn of_shape<const D: usize>(shape: [usize; D], axis: usize) -> Self {
         // With an empty axis, the other axes may have any length.
         let [outer, inner] = [&shape[..axis], &shape[axis + 1..]]
             .map(|axes| axes.iter().fold(1_usize, |count, &n| count.saturating_mul(n)));
-        Ok(Self { outer, n, inner })
+        Self { outer, n: shape[axis], inner }
     }
 
     /// Returns how a row or column is divided into shares, and `true` if a workgroup combines a share, `false` if an
@@ -132,6 +136,16 @@ impl View {
     pub(crate) fn shares(self) -> (bool, Shares) {
         let rows = self.inner == 1 && self.n > limit(SHORT, 10);
         (rows, if rows { Shares::of(self.n) } else { Shares::of_column(self.n) })
+    }
+
+    /// Returns memory for the results of shares, or `None` if each row or column is one share.
+    #[track_caller]
+    pub(crate) fn partials<T: Element>(self, queue: &VerbQueue<'_>) -> Result<Option<DeviceArray<T>>> {
+        let (_, shares) = self.shares();
+        if shares.count == 1 {
+            return Ok(None);
+        }
+        queue.scratch(self.outer * shares.count * self.inner).map(Some)
     }
 
     /// Returns the divisor of the result: the number of elements along the axis for a mean, and otherwise 1.
@@ -150,7 +164,21 @@ pub(crate) fn along<T: Reducible>(
     queue: &VerbQueue<'_>,
     steps: Steps,
     view: View,
+    arrays: [&DeviceArray<T>; 2],
+    out: &mut DeviceArray<T>,
+) -> Result<()> {
+    along_with(queue, steps, view, arrays, None, out)
+}
+
+/// Enqueues the launches as [`along`] does, with the memory that [`View::partials`] returned before other commands of
+/// the verb.
+#[track_caller]
+pub(crate) fn along_with<T: Reducible>(
+    queue: &VerbQueue<'_>,
+    steps: Steps,
+    view: View,
     [x, y]: [&DeviceArray<T>; 2],
+    partials: Option<DeviceArray<T>>,
     out: &mut DeviceArray<T>,
 ) -> Result<()> {
     let (rows, shares) = view.shares();
@@ -176,7 +204,10 @@ pub(crate) fn along<T: Reducible>(
     };
     // A launch without results is only checked, and refuses what the last launch would refuse.
     first(0, out)?;
-    let mut partials = queue.scratch(view.outer * shares.count * view.inner)?;
+    let mut partials = match partials {
+        Some(partials) => partials,
+        None => queue.scratch(view.outer * shares.count * view.inner)?,
+    };
     first(view.outer, &mut partials)?;
     let rest = View { n: shares.count, ..view };
     last.launch(queue, rest, Shares::one(shares.count), [&partials; 2], out)

@@ -8,7 +8,7 @@ use fencepost_core::{DeviceArray, ErrorDetail, Grid, Result, Strides};
 use fencepost_derive::KernelArgs;
 
 /// Maximum number of axes with more than one element: the number of axes of the kernel.
-const MOST_AXES: usize = 6;
+pub(crate) const MOST_AXES: usize = 6;
 
 /// Returns an error if a place is outside the array. Each axis of the shape must have an element.
 fn check_range<const R: usize>(
@@ -95,17 +95,40 @@ pub(crate) fn copy_strided<T: Reducible, const R: usize, const D: usize, const E
     if !is_empty {
         check_places(shape, (x.label(), x.len(), &from), (out.label(), out.len(), &to))?;
     }
+    let axes = shape.iter().zip(from.strides.iter().zip(to.strides));
+    let axes = axes.map(|(&count, (&from, to))| StridedAxis { count, from, to });
+    copy_axes(queue, &axes.collect::<Vec<_>>(), (&x, from.first), (&mut out, to.first))
+}
+
+/// An axis of a strided copy: its count, and the distances of neighbours in both arrays.
+#[derive(Clone, Copy)]
+pub(crate) struct StridedAxis {
+    pub(crate) count: usize,
+    pub(crate) from: isize,
+    pub(crate) to: isize,
+}
+
+/// Enqueues a strided copy from a place on, whose places are in the arrays and are distinct in `out`. At most
+/// [`MOST_AXES`] axes may have more than one element.
+#[track_caller]
+pub(crate) fn copy_axes(
+    queue: &VerbQueue<'_>,
+    axes: &[StridedAxis],
+    (x, first_from): (&DeviceArray<u32>, usize),
+    (out, first_to): (&mut DeviceArray<u32>, usize),
+) -> Result<()> {
     // The places in `out` are distinct, so there are no more elements than in the array.
-    let n = if is_empty { 0 } else { shape.iter().product::<usize>() };
-    let mut axes = [(1_usize, 0_isize, 0_isize); MOST_AXES];
-    let used = shape.iter().zip(from.strides.iter().zip(to.strides)).filter(|(count, _)| **count > 1);
-    for (axis, (&count, (&from, to))) in axes.iter_mut().rev().zip(used.rev()) {
-        *axis = (count, from, to);
+    let is_empty = axes.iter().any(|axis| axis.count == 0);
+    let n = if is_empty { 0 } else { axes.iter().map(|axis| axis.count).product::<usize>() };
+    let mut of_kernel = [StridedAxis { count: 1, from: 0, to: 0 }; MOST_AXES];
+    let used = axes.iter().filter(|axis| axis.count > 1);
+    for (axis, used) in of_kernel.iter_mut().rev().zip(used.rev()) {
+        *axis = *used;
     }
-    let count = |axis: usize| axes[axis].0 as u32;
+    let count = |axis: usize| of_kernel[axis].count as u32;
     // Products with indices wrap, so the lowest bits of a negative stride suffice.
-    let source = |axis: usize| axes[axis].1 as u32;
-    let place = |axis: usize| axes[axis].2 as u32;
+    let source = |axis: usize| of_kernel[axis].from as u32;
+    let place = |axis: usize| of_kernel[axis].to as u32;
     let args = StridedArgs {
         n: n as u32,
         count_1: count(1),
@@ -113,22 +136,22 @@ pub(crate) fn copy_strided<T: Reducible, const R: usize, const D: usize, const E
         count_3: count(3),
         count_4: count(4),
         count_5: count(5),
-        first_from: from.first as u32,
+        first_from: first_from as u32,
         from_0: source(0),
         from_1: source(1),
         from_2: source(2),
         from_3: source(3),
         from_4: source(4),
         from_5: source(5),
-        first_to: to.first as u32,
+        first_to: first_to as u32,
         to_0: place(0),
         to_1: place(1),
         to_2: place(2),
         to_3: place(3),
         to_4: place(4),
         to_5: place(5),
-        x: &x,
-        out: &mut out,
+        x,
+        out,
     };
     queue.launch(&trusted::kernel::<StridedArgs>(queue)?, Grid::threads([n]), args)
 }
