@@ -1,8 +1,10 @@
 //! The verbs, as one trait. A trait must be in one file, so this one is long; more than half of it is documentation.
 //! The code of each verb is in the module of its family.
 
+use crate::convolution::ConvolveMode;
 use crate::count::Comparison;
 use crate::distribution::Distribution;
+use crate::fft_plan::{FftPlan, RealFftPlan};
 use crate::histogram::Bins;
 use crate::inputs::Inputs;
 use crate::matmul::{Factor, Matmul};
@@ -15,13 +17,15 @@ use crate::scan::Scan;
 use crate::select::Kept;
 use crate::sort::Sort;
 use crate::sorted::Side;
+use crate::stft::{StftPlan, Welch};
 use crate::verb_queue::VerbQueue;
 use crate::{
-    by_key, elementwise, histogram, map, matmul, random, rearrange, reductions, scan, select, sort, sorted,
-    strided, top, weighted,
+    by_key, convolution, elementwise, fft, fft_shift, histogram, map, matmul, random, rearrange, reductions,
+    scan, select, sort, sorted, stft, strided, top, weighted,
 };
 use fencepost_core::{
-    Candidates, CommandQueue, DeviceArray, Element, Matrices, Over, Pending, Prefix, Result, Strides,
+    Candidates, CommandQueue, ComplexNumber, DeviceArray, Element, Matrices, Over, Pending, Prefix, Result,
+    Strides,
 };
 
 /// Algorithms on arrays, as verbs of a [`CommandQueue`].
@@ -1345,6 +1349,329 @@ pub trait Algorithms: sealed::Queue {
     #[track_caller]
     fn random_permutation(&self, out: &mut DeviceArray<u32>, generator: Philox) -> Result<()> {
         random::random_permutation(&VerbQueue::new(self.queue(), "random_permutation")?, out, generator)
+    }
+
+    /// Enqueues `out` = the discrete Fourier transforms of `x` along the axes of a plan: `out[k] = sum(x[j] * exp(-2 pi
+    /// i j k / n))`, times the factor that [`FftNorm`](crate::FftNorm) names. Each index of the other axes has a
+    /// transform of its own.
+    ///
+    /// Elements are complex numbers: `[f32; 2]`, or `Complex<f32>` with the feature `num-complex`.
+    ///
+    /// # Example
+    /// ```
+    /// use fencepost::prelude::*;
+    /// # let (ctx, queue) = fencepost::doctest();
+    /// let plan = FftPlan::new(&ctx, [4])?;
+    /// let x = ctx.array(&[[1.0_f32, 0.0], [0.0, 1.0], [-1.0, 0.0], [0.0, -1.0]])?; // one turn
+    /// let mut spectrum = ctx.zeros([4])?;
+    /// queue.fft(&plan, &x, &mut spectrum)?;
+    /// assert_eq!(queue.read(&spectrum).wait()?, [[0.0, 0.0], [4.0, 0.0], [0.0, 0.0], [0.0, 0.0]]);
+    /// # Ok::<(), fencepost::Error>(())
+    /// ```
+    #[track_caller]
+    fn fft<C: ComplexNumber, const D: usize>(
+        &self,
+        plan: &FftPlan,
+        x: &DeviceArray<C, D>,
+        out: &mut DeviceArray<C, D>,
+    ) -> Result<()> {
+        fft::fft(&VerbQueue::new(self.queue(), "fft")?, plan, false, x, out)
+    }
+
+    /// Enqueues `out` = the inverse of [`fft`](Self::fft): the exponent has the other sign, and the factor is that of
+    /// an inverse transform.
+    ///
+    /// # Example
+    /// ```
+    /// use fencepost::prelude::*;
+    /// # let (ctx, queue) = fencepost::doctest();
+    /// let plan = FftPlan::new(&ctx, [2])?.norm(FftNorm::Ortho);
+    /// let mut out = ctx.zeros([2])?;
+    /// queue.ifft(&plan, &ctx.array(&[[3.0_f32, 0.0], [1.0, 0.0]])?, &mut out)?;
+    /// let [[sum, _], [difference, _]] = queue.read(&out).wait()?[..] else { panic!("two elements") };
+    /// assert!((sum - 8.0_f32.sqrt()).abs() < 1e-6 && (difference - 2.0_f32.sqrt()).abs() < 1e-6);
+    /// # Ok::<(), fencepost::Error>(())
+    /// ```
+    #[track_caller]
+    fn ifft<C: ComplexNumber, const D: usize>(
+        &self,
+        plan: &FftPlan,
+        x: &DeviceArray<C, D>,
+        out: &mut DeviceArray<C, D>,
+    ) -> Result<()> {
+        fft::fft(&VerbQueue::new(self.queue(), "ifft")?, plan, true, x, out)
+    }
+
+    /// Enqueues `x` = the transforms that [`fft`](Self::fft) computes.
+    ///
+    /// # Example
+    /// ```
+    /// use fencepost::prelude::*;
+    /// # let (ctx, queue) = fencepost::doctest();
+    /// let plan = FftPlan::new(&ctx, [3])?;
+    /// let mut x = ctx.full([3], [2.0_f32, 1.0])?;
+    /// queue.fft_in_place(&plan, &mut x)?;
+    /// assert_eq!(queue.get(&x, [0]).wait()?, [6.0, 3.0]);
+    /// # Ok::<(), fencepost::Error>(())
+    /// ```
+    #[track_caller]
+    fn fft_in_place<C: ComplexNumber, const D: usize>(
+        &self,
+        plan: &FftPlan,
+        x: &mut DeviceArray<C, D>,
+    ) -> Result<()> {
+        fft::fft_in_place(&VerbQueue::new(self.queue(), "fft_in_place")?, plan, false, x)
+    }
+
+    /// Enqueues `x` = the transforms that [`ifft`](Self::ifft) computes.
+    ///
+    /// # Example
+    /// ```
+    /// use fencepost::prelude::*;
+    /// # let (ctx, queue) = fencepost::doctest();
+    /// let plan = FftPlan::new(&ctx, [2])?;
+    /// let mut x = ctx.array(&[[1.0_f32, 2.0], [5.0, -4.0]])?;
+    /// queue.fft_in_place(&plan, &mut x)?;
+    /// queue.ifft_in_place(&plan, &mut x)?;
+    /// assert_eq!(queue.read(&x).wait()?, [[1.0, 2.0], [5.0, -4.0]]);
+    /// # Ok::<(), fencepost::Error>(())
+    /// ```
+    #[track_caller]
+    fn ifft_in_place<C: ComplexNumber, const D: usize>(
+        &self,
+        plan: &FftPlan,
+        x: &mut DeviceArray<C, D>,
+    ) -> Result<()> {
+        fft::fft_in_place(&VerbQueue::new(self.queue(), "ifft_in_place")?, plan, true, x)
+    }
+
+    /// Enqueues `out` = the transforms of real numbers that [`fft`](Self::fft) would compute, without their second
+    /// halves, which are the conjugates of the first ones in reverse order.
+    ///
+    /// # Shape
+    /// Along the last of the transformed axes, `out` has n / 2 + 1 elements for n elements of `x`.
+    ///
+    /// # Example
+    /// ```
+    /// use fencepost::prelude::*;
+    /// # let (ctx, queue) = fencepost::doctest();
+    /// let plan = RealFftPlan::new(&ctx, [4])?;
+    /// let mut spectrum = ctx.zeros::<[f32; 2], 1>([3])?;
+    /// queue.rfft(&plan, &ctx.array(&[1.0, 0.0, -1.0, 0.0])?, &mut spectrum)?;
+    /// assert_eq!(queue.read(&spectrum).wait()?, [[0.0, 0.0], [2.0, 0.0], [0.0, 0.0]]);
+    /// # Ok::<(), fencepost::Error>(())
+    /// ```
+    #[track_caller]
+    fn rfft<C: ComplexNumber, const D: usize>(
+        &self,
+        plan: &RealFftPlan,
+        x: &DeviceArray<f32, D>,
+        out: &mut DeviceArray<C, D>,
+    ) -> Result<()> {
+        fft::rfft(&VerbQueue::new(self.queue(), "rfft")?, plan, x, out)
+    }
+
+    /// Enqueues `out` = the inverse of [`rfft`](Self::rfft). Along the last of the transformed axes, the imaginary part
+    /// of the first element is ignored, and for an even length that of the last one.
+    ///
+    /// # Example
+    /// ```
+    /// use fencepost::prelude::*;
+    /// # let (ctx, queue) = fencepost::doctest();
+    /// let plan = RealFftPlan::new(&ctx, [4])?;
+    /// let (spectrum, mut out) = (ctx.array(&[[0.0_f32, 9.0], [2.0, 0.0], [0.0, 0.0]])?, ctx.zeros([4])?);
+    /// queue.irfft(&plan, &spectrum, &mut out)?;
+    /// assert_eq!(queue.read(&out).wait()?, [1.0, 0.0, -1.0, 0.0]);
+    /// # Ok::<(), fencepost::Error>(())
+    /// ```
+    #[track_caller]
+    fn irfft<C: ComplexNumber, const D: usize>(
+        &self,
+        plan: &RealFftPlan,
+        x: &DeviceArray<C, D>,
+        out: &mut DeviceArray<f32, D>,
+    ) -> Result<()> {
+        fft::irfft(&VerbQueue::new(self.queue(), "irfft")?, plan, x, out)
+    }
+
+    /// Enqueues `out` = `x` with frequency 0 in the middle of an axis, or of all axes of a whole array: the first half
+    /// of the elements is exchanged with the second one. Of an odd number, the first half has one element more.
+    ///
+    /// # Example
+    /// ```
+    /// use fencepost::prelude::*;
+    /// # let (ctx, queue) = fencepost::doctest();
+    /// let (x, mut out) = (ctx.array(&fftfreq(5, 0.2))?, ctx.zeros([5])?);
+    /// queue.fftshift(&x, &mut out)?;
+    /// assert_eq!(queue.read(&out).wait()?, [-2.0, -1.0, 0.0, 1.0, 2.0]);
+    /// # Ok::<(), fencepost::Error>(())
+    /// ```
+    #[track_caller]
+    fn fftshift<'a, T: Element, const D: usize>(
+        &self,
+        x: impl Into<Over<'a, T, D>>,
+        out: &mut DeviceArray<T, D>,
+    ) -> Result<()> {
+        fft_shift::shift(&VerbQueue::new(self.queue(), "fftshift")?, x.into(), false, out)
+    }
+
+    /// Enqueues `out` = the inverse of [`fftshift`](Self::fftshift).
+    ///
+    /// # Example
+    /// ```
+    /// use fencepost::prelude::*;
+    /// # let (ctx, queue) = fencepost::doctest();
+    /// let x = ctx.array(&[-2, -1, 0, 1, 2, 7, 8, 9, 5, 6])?.reshape([2, 5])?;
+    /// let mut out = ctx.zeros([2, 5])?;
+    /// queue.ifftshift(x.axis(1), &mut out)?;
+    /// assert_eq!(queue.read(&out).wait()?, [0, 1, 2, -2, -1, 9, 5, 6, 7, 8]);
+    /// # Ok::<(), fencepost::Error>(())
+    /// ```
+    #[track_caller]
+    fn ifftshift<'a, T: Element, const D: usize>(
+        &self,
+        x: impl Into<Over<'a, T, D>>,
+        out: &mut DeviceArray<T, D>,
+    ) -> Result<()> {
+        fft_shift::shift(&VerbQueue::new(self.queue(), "ifftshift")?, x.into(), true, out)
+    }
+
+    /// Enqueues `out` = the convolution of `x` with weights along the last axis: result k of all is
+    /// `sum(weights[j] * x[k - j])`, and [`ConvolveMode`] says which of them are computed.
+    ///
+    /// # Shape
+    /// Along the last axis, `out` has n + m - 1, n, or n - m + 1 elements for n elements of `x` and m weights; else its
+    /// shape is that of `x`. There must be at least one weight.
+    ///
+    /// # Example
+    /// ```
+    /// use fencepost::prelude::*;
+    /// # let (ctx, queue) = fencepost::doctest();
+    /// let (x, weights) = (ctx.array(&[1.0, 2.0, 3.0])?, ctx.array(&[0.0, 1.0, 0.5])?);
+    /// let (mut full, mut same) = (ctx.zeros([5])?, ctx.zeros([3])?);
+    /// queue.convolve(&x, &weights, ConvolveMode::Full, &mut full)?;
+    /// queue.convolve(&x, &weights, ConvolveMode::Same, &mut same)?;
+    /// assert_eq!(queue.read(&full).wait()?, [0.0, 1.0, 2.5, 4.0, 1.5]);
+    /// assert_eq!(queue.read(&same).wait()?, [1.0, 2.5, 4.0]);
+    /// # Ok::<(), fencepost::Error>(())
+    /// ```
+    #[track_caller]
+    fn convolve<const D: usize>(
+        &self,
+        x: &DeviceArray<f32, D>,
+        weights: &DeviceArray<f32>,
+        mode: ConvolveMode,
+        out: &mut DeviceArray<f32, D>,
+    ) -> Result<()> {
+        convolution::convolve(&VerbQueue::new(self.queue(), "convolve")?, false, x, weights, mode, out)
+    }
+
+    /// Enqueues `out` = the correlation of `x` with weights along the last axis: the [convolution](Self::convolve) with
+    /// the weights in reverse order, so result k of all is `sum(weights[j] * x[k + j - (m - 1)])`.
+    ///
+    /// # Example
+    /// ```
+    /// use fencepost::prelude::*;
+    /// # let (ctx, queue) = fencepost::doctest();
+    /// let (x, weights, mut out) = (ctx.array(&[1.0, 2.0, 4.0])?, ctx.array(&[-1.0, 1.0])?, ctx.zeros([2])?);
+    /// queue.correlate(&x, &weights, ConvolveMode::Valid, &mut out)?;
+    /// assert_eq!(queue.read(&out).wait()?, [1.0, 2.0]);
+    /// # Ok::<(), fencepost::Error>(())
+    /// ```
+    #[track_caller]
+    fn correlate<const D: usize>(
+        &self,
+        x: &DeviceArray<f32, D>,
+        weights: &DeviceArray<f32>,
+        mode: ConvolveMode,
+        out: &mut DeviceArray<f32, D>,
+    ) -> Result<()> {
+        convolution::convolve(&VerbQueue::new(self.queue(), "correlate")?, true, x, weights, mode, out)
+    }
+
+    /// Enqueues `out` = the spectra of overlapping frames of each row of `x`: [`StftPlan`] says which. There is no
+    /// other factor than the window.
+    ///
+    /// # Shape
+    /// In place of the last axis of `x`, of n samples, `out` has an axis of
+    /// [`plan.frames(n)`](StftPlan::frames) frames and one of [`plan.bins()`](StftPlan::bins) frequencies.
+    ///
+    /// # Example
+    /// ```
+    /// use fencepost::prelude::*;
+    /// # let (ctx, queue) = fencepost::doctest();
+    /// let plan = StftPlan::new(&ctx, &Window::Rectangle.periodic(4), 2)?;
+    /// let x = ctx.array(&[1.0, 0.0, -1.0, 0.0, 1.0, 0.0, -1.0, 0.0])?.reshape([1, 8])?;
+    /// let mut spectra = ctx.zeros::<[f32; 2], 3>([1, 3, 3])?;
+    /// queue.stft(&plan, &x, &mut spectra)?;
+    /// assert_eq!(queue.read(&spectra).wait()?[3..6], [[0.0, 0.0], [-2.0, 0.0], [0.0, 0.0]]);
+    /// # Ok::<(), fencepost::Error>(())
+    /// ```
+    #[track_caller]
+    fn stft<C: ComplexNumber, const D: usize, const E: usize>(
+        &self,
+        plan: &StftPlan,
+        x: &DeviceArray<f32, D>,
+        out: &mut DeviceArray<C, E>,
+    ) -> Result<()> {
+        stft::stft(&VerbQueue::new(self.queue(), "stft")?, plan, x, out)
+    }
+
+    /// Enqueues `out` = the samples whose spectra [`stft`](Self::stft) computes: the inverse transforms of the frames,
+    /// times the window, are added and divided by the sum of the squares of the windows. A sample that no window
+    /// reaches, or only with factors below 10^-5, is 0.
+    ///
+    /// # Example
+    /// ```
+    /// use fencepost::prelude::*;
+    /// # let (ctx, queue) = fencepost::doctest();
+    /// let plan = StftPlan::new(&ctx, &Window::Hann.periodic(8), 2)?.centered();
+    /// let samples: Vec<f32> = (0..40).map(|i| (i % 7) as f32).collect();
+    /// let (x, mut again) = (ctx.array(&samples)?, ctx.zeros([40])?);
+    /// let mut spectra = ctx.zeros::<[f32; 2], 2>([plan.frames(40), plan.bins()])?;
+    /// queue.stft(&plan, &x, &mut spectra)?;
+    /// queue.istft(&plan, &spectra, &mut again)?;
+    /// let again = queue.read(&again).wait()?;
+    /// assert!(again.iter().zip(samples).all(|(a, b)| (a - b).abs() < 1e-4), "{again:?}");
+    /// # Ok::<(), fencepost::Error>(())
+    /// ```
+    #[track_caller]
+    fn istft<C: ComplexNumber, const D: usize, const E: usize>(
+        &self,
+        plan: &StftPlan,
+        x: &DeviceArray<C, E>,
+        out: &mut DeviceArray<f32, D>,
+    ) -> Result<()> {
+        stft::istft(&VerbQueue::new(self.queue(), "istft")?, plan, x, out)
+    }
+
+    /// Enqueues `out` = the mean power spectrum of the frames of each row of `x`, with the power of negative
+    /// frequencies added to that of positive ones: the method of Welch. [`Welch`] names the unit.
+    ///
+    /// # Shape
+    /// In place of the last axis of `x`, `out` has an axis of [`plan.bins()`](StftPlan::bins) frequencies. There must
+    /// be a whole frame. The plan must not be centered.
+    ///
+    /// # Example
+    /// ```
+    /// use fencepost::prelude::*;
+    /// # let (ctx, queue) = fencepost::doctest();
+    /// let plan = StftPlan::new(&ctx, &Window::Rectangle.periodic(4), 4)?;
+    /// let x = ctx.array(&[7.0, 5.0, 3.0, 5.0, 7.0, 5.0, 3.0, 5.0])?;       // a cosine of 2, and 5
+    /// let mut power = ctx.zeros([3])?;
+    /// queue.welch(&plan, Welch::spectrum(), &x, &mut power)?;
+    /// assert_eq!(queue.read(&power).wait()?, [0.0, 2.0, 0.0]);
+    /// # Ok::<(), fencepost::Error>(())
+    /// ```
+    #[track_caller]
+    fn welch<const D: usize>(
+        &self,
+        plan: &StftPlan,
+        welch: Welch,
+        x: &DeviceArray<f32, D>,
+        out: &mut DeviceArray<f32, D>,
+    ) -> Result<()> {
+        stft::welch(&VerbQueue::new(self.queue(), "welch")?, plan, welch, x, out)
     }
 
     /// Enqueues a verb with a single number as its result, and returns that number to the host. A captured queue

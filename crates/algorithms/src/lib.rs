@@ -36,11 +36,16 @@ mod axis;
 mod axis_search;
 mod broadcast;
 mod by_key;
+mod convolution;
 mod count;
 mod counted;
 mod distribution;
 mod elementwise;
 mod expression;
+mod fft;
+mod fft_plan;
+mod fft_shift;
+mod fft_table;
 #[doc(hidden)] // for the tests
 pub mod for_oracles;
 mod grid;
@@ -80,6 +85,7 @@ mod shares;
 mod sort;
 mod sorted;
 mod stages;
+mod stft;
 mod strided;
 mod top;
 mod trusted;
@@ -89,10 +95,14 @@ mod verb_queue;
 mod weighted;
 mod wgsl_type;
 mod wide;
+mod window;
 
 pub use algorithms::Algorithms;
+pub use convolution::ConvolveMode;
 pub use distribution::{Choice, Distribution, Exponential, Normal, Uniform, Whole, Words};
 pub use fencepost_core::{Candidates, Matrices, Over, Parts, Prefix, Strides};
+pub use fft_plan::{FftNorm, FftPlan, RealFftPlan};
+pub use fft_shift::{fftfreq, rfftfreq};
 pub use group::QueueGroup;
 pub use histogram::Bins;
 pub use inputs::Inputs;
@@ -105,14 +115,17 @@ pub use reductions::Floats;
 pub use scan::Scan;
 pub use sort::Sort;
 pub use sorted::Side;
+pub use stft::{StftPlan, Welch};
 #[cfg(feature = "validation")]
 #[doc(hidden)]
 pub use tuning::{Forced, with_forced};
+pub use window::Window;
 
 /// Re-exports the names that programs with algorithms need.
 pub mod prelude {
     pub use crate::{
-        Algorithms, Bins, Choice, Exponential, Inputs, Matmul, Matrices, Monoid, Normal, Operation, Outside,
-        Philox, QueueGroup, Reducible, Scan, Side, Sort, Strides, Uniform, Whole, Words,
+        Algorithms, Bins, Choice, ConvolveMode, Exponential, FftNorm, FftPlan, Inputs, Matmul, Matrices,
+        Monoid, Normal, Operation, Outside, Philox, QueueGroup, RealFftPlan, Reducible, Scan, Side, Sort,
+        StftPlan, Strides, Uniform, Welch, Whole, Window, Words, fftfreq, rfftfreq,
     };
 }

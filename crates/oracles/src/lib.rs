@@ -5,12 +5,14 @@
 //! `_axis` or `_segments`; for first elements, pass `&x[..count]`. `min`, `max`, and the searches that end in `_with`
 //! take the treatment of NaNs as an argument. `scan_with_total` corresponds to `scan_and_total`, and `fold` to `reduce`
 //! of a whole array. `map`, `zip` and `fold` take a closure instead of a text, and `repeated` returns an input of a map
-//! with the shape of the results. `warm_up` and `value_of` have no function.
+//! with the shape of the results. Fourier transforms and the verbs made of them compute with `f64`. `warm_up` and
+//! `value_of` have no function.
 
 mod along;
 mod bins;
 mod elementwise;
 mod exact;
+mod fourier;
 mod grouped;
 mod matrices;
 mod moves;
@@ -24,6 +26,9 @@ mod selection;
 pub use along::{all_axis, any_axis, argmax_axis, argmin_axis, count_nonzero_axis, mean_axis, reduce};
 pub use bins::{histogram, histogram_fixed, histogram_weighted};
 pub use elementwise::{axpy, cast, clamp, iota, map, repeated, where_, zip};
+pub use fourier::{
+    Complex, FramesOf, convolve, correlate, fft, fftshift, ifft, ifftshift, irfft, istft, rfft, stft, welch,
+};
 pub use grouped::{reduce_by_key, reduce_segments, run_lengths, scan_by_key, scan_segments};
 pub use matrices::matmul;
 pub use moves::{copy_strided, gather, permute, scatter, scatter_add, transpose};

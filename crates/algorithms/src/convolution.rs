@@ -1,0 +1,194 @@
+//! Convolutions and correlations of real numbers along the last axis.
+
+use crate::elementwise::flat;
+use crate::fft::{AlongAxis, ComplexArray, End, FftLaunches, Frames, compiled, scratch};
+use crate::fft_plan::Transform;
+use crate::fft_table::{FftTable, is_length, most_in_one};
+use crate::inputs::Inputs;
+use crate::map::map_in_place;
+use crate::refusals::check;
+use crate::strided::{StridedAxis, copy_axes};
+use crate::tuning::{WIDE, limit};
+use crate::typed_kernel::value;
+use crate::verb_queue::{VerbQueue, subject};
+use fencepost_core::{DeviceArray, ErrorDetail, Grid, IntoArg, Result, args};
+
+/// Part of a convolution that is computed, by the names of NumPy. n is the number of elements of a row, and m the
+/// number of weights.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
+pub enum ConvolveMode {
+    /// All n + m - 1 results; elements outside of the row count as 0.
+    #[default]
+    Full,
+    /// The n middle results, from number (m - 1) / 2 on.
+    Same,
+    /// The n - m + 1 results that need no element outside of the row.
+    Valid,
+}
+
+/// Maximum number of weights that are multiplied one by one. More are multiplied as spectra.
+const DIRECT: usize = 64;
+
+/// Enqueues the convolution of each row with the weights, or the correlation, which reads the weights from the last one
+/// on.
+#[track_caller]
+pub(crate) fn convolve<const D: usize>(
+    queue: &VerbQueue<'_>,
+    correlate: bool,
+    x: &DeviceArray<f32, D>,
+    weights: &DeviceArray<f32>,
+    mode: ConvolveMode,
+    out: &DeviceArray<f32, D>,
+) -> Result<()> {
+    let Some(&n) = x.shape().last() else {
+        let array = x.label().into();
+        return Err(ErrorDetail::Axis { verb: queue.verb, array, axis: 0, rank: D }.into());
+    };
+    let m = weights.len();
+    if m == 0 {
+        return Err(queue.wrong_shape("weights", weights, [1], "pass at least one weight"));
+    }
+    let (size, first) = match mode {
+        ConvolveMode::Full => (n + m - 1, 0),
+        ConvolveMode::Same => (n, (m - 1) / 2),
+        ConvolveMode::Valid if m > n => {
+            let remedy = "the valid results need at most as many weights as a row has elements";
+            return Err(queue.wrong_shape("weights", weights, [n], remedy));
+        }
+        ConvolveMode::Valid => (n - m + 1, m - 1),
+    };
+    let mut expected = x.shape();
+    expected[D - 1] = size; // there is an axis
+    if out.shape() != expected {
+        let remedy = "the length of the last axis depends on the mode: n + m - 1, n, or n - m + 1 for n elements and m \
+                      weights";
+        return Err(queue.wrong_shape("out", out, expected, remedy));
+    }
+    let x = flat(x)?;
+    let weights = flat(weights)?;
+    let mut out = flat(out)?;
+    let reads = [("x", &x.cast_bits()), ("weights", &weights.cast_bits())];
+    check(queue, &reads, &[("out", &out.cast_bits())])?;
+    if out.is_empty() {
+        return Ok(());
+    }
+    if x.is_empty() {
+        return queue.fill(&mut out, 0.0);
+    }
+    let rows = x.len() / n;
+    let shape = Convolution { rows, n, m, size, first };
+    let reversed = if correlate { Some(queue.scratch(m)?) } else { None };
+    let read = reversed.as_ref().unwrap_or(&weights);
+    if m <= limit(DIRECT, 4) {
+        let kernel = compiled(queue, "convolve", &WIDE)?;
+        reverse(queue, &weights, reversed.as_ref())?;
+        let counts = [("n", rows * size), ("size", size), ("x_size", n), ("count", m), ("first", first)];
+        let mut args: Vec<_> = counts.map(|(name, count)| value(name, count as u32)).into();
+        args.push((Some("x".into()), (&x).into_arg()));
+        args.push((Some("weights".into()), read.into_arg()));
+        args.push((Some("out".into()), (&mut out).into_arg()));
+        return queue.launch_dyn(&kernel, Grid::threads([rows * size]), args);
+    }
+    let prepared = Spectral::new(queue, shape, &x, read, &out)?;
+    reverse(queue, &weights, reversed.as_ref())?;
+    prepared.enqueue(queue)
+}
+
+/// Numbers of rows, of elements of a row, of weights, and of results of a row, and the first result among all.
+#[derive(Clone, Copy)]
+struct Convolution {
+    rows: usize,
+    n: usize,
+    m: usize,
+    size: usize,
+    first: usize,
+}
+
+/// Enqueues the copy of the weights in reversed order, if there is an array for it.
+#[track_caller]
+fn reverse(
+    queue: &VerbQueue<'_>,
+    weights: &DeviceArray<f32>,
+    reversed: Option<&DeviceArray<f32>>,
+) -> Result<()> {
+    let Some(reversed) = reversed else { return Ok(()) };
+    let m = weights.len();
+    let axis = StridedAxis { count: m, from: -1, to: 1 };
+    copy_axes(queue, &[axis], (&weights.cast_bits(), m - 1), (&mut reversed.cast_bits(), 0))
+}
+
+/// A convolution by spectra: rows are cut into blocks that overlap by one element less than there are weights, and only
+/// the results of a block that do not depend on its neighbours are kept.
+struct Spectral<'a> {
+    values: Vec<[f32; 2]>,
+    table: ComplexArray,
+    to_spectra: FftLaunches<'a>,
+    of_rows: DeviceArray<[f32; 2], 2>,
+    of_weights: ComplexArray,
+    from_spectra: FftLaunches<'a>,
+}
+
+impl<'a> Spectral<'a> {
+    /// Takes the memory and makes the launches.
+    #[track_caller]
+    fn new(
+        queue: &'a VerbQueue<'a>,
+        shape: Convolution,
+        x: &DeviceArray<f32>,
+        weights: &DeviceArray<f32>,
+        out: &DeviceArray<f32>,
+    ) -> Result<Self> {
+        let Convolution { rows, n, m, size, first } = shape;
+        let block = block_of(queue, n, m)?;
+        let hop = block - m + 1;
+        let count = size.div_ceil(hop);
+        let mut table = FftTable::default();
+        let transform = Transform::of_real(&mut table, block);
+        let values = table.values;
+        let bins = block / 2 + 1;
+        let table = scratch(queue, values.len())?;
+        let spectra = scratch(queue, rows * count * bins)?;
+        let of_weights = scratch(queue, bins)?;
+        let once = AlongAxis {
+            transform: &transform,
+            batches: 1,
+            columns: 1,
+            inverse: false,
+            factor: 1.0,
+            frames: Frames::ONE,
+        };
+        let frames = Frames { count, hop, pad: m - 1 - first, ..Frames::ONE };
+        let forward = AlongAxis { batches: rows * count, frames, ..once };
+        let frames = Frames { pad: 0, skip: m - 1, ..frames };
+        let backward = AlongAxis { inverse: true, factor: 1.0 / block as f64, frames, ..forward };
+        let mut to_spectra = FftLaunches::new(queue, &table);
+        to_spectra.to_spectra(once, block, &End::real(weights, m, block), &of_weights)?;
+        to_spectra.to_spectra(forward, block, &End::real(x, n, block), &spectra)?;
+        let mut from_spectra = FftLaunches::new(queue, &table);
+        from_spectra.from_spectra(backward, block, &spectra, &End::real(out, size, block))?;
+        let of_rows = spectra.reshape([rows * count, bins])?;
+        Ok(Self { values, table, to_spectra, of_rows, of_weights, from_spectra })
+    }
+
+    #[track_caller]
+    fn enqueue(self, queue: &VerbQueue<'_>) -> Result<()> {
+        let Self { values, mut table, to_spectra, mut of_rows, of_weights, from_spectra } = self;
+        queue.upload(&values, &mut table)?;
+        to_spectra.enqueue()?;
+        let inputs = Inputs::from(args![x = &mut of_rows, y = &of_weights]);
+        map_in_place(queue, &inputs, "vec2(x.x * y.x - x.y * y.y, x.x * y.y + x.y * y.x)")?;
+        from_spectra.enqueue()
+    }
+}
+
+/// Returns the number of elements of a block.
+fn block_of(queue: &VerbQueue<'_>, n: usize, m: usize) -> Result<usize> {
+    let usual = if 2 * m <= most_in_one() { most_in_one() } else { (4 * m).next_power_of_two() };
+    // A short row is one block.
+    let block = usual.min((n + m - 1).next_power_of_two());
+    if is_length(block) {
+        return Ok(block);
+    }
+    let object = format!("{}: the number of weights", subject(queue.verb));
+    Err(ErrorDetail::Value { object, found: m.to_string(), needed: "a number up to 4194304" }.into())
+}
