@@ -14,7 +14,7 @@ const PACKAGE: &str = "webgpu@0.6.2";
 /// Test program whose kernels are compiled.
 const PROGRAM: &str = "conformance";
 /// Start of the names of tests of the algorithms' rules.
-const TESTS: [&str; 2] = ["a0", "a1"];
+const TESTS: [&str; 3] = ["a0", "a1", "a2"];
 
 /// Program that compiles each file of a folder on Dawn's null device, and prints the errors. Files with 64-bit numbers
 /// are left out.
