@@ -7,6 +7,7 @@ mod bodies;
 mod by_key;
 mod elementwise;
 mod exact_sums;
+mod fourier;
 mod guards;
 mod histogram;
 mod inner_product;
@@ -37,6 +38,7 @@ mod search;
 mod segment_kinds;
 mod segments;
 mod select;
+mod signals;
 mod sort;
 mod sort_segments;
 mod sorted;
@@ -80,6 +82,7 @@ pub fn cases() -> Vec<Case> {
         bodies::cases(),
         elementwise::cases(),
         exact_sums::cases(),
+        fourier::cases(),
         map::cases(),
         map_inputs::cases(),
         matmul::cases(),
@@ -99,6 +102,7 @@ pub fn cases() -> Vec<Case> {
         scan::cases(),
         scan_segments::cases(),
         select::cases(),
+        signals::cases(),
         by_key::cases(),
         segments::cases(),
         segment_kinds::cases(),

@@ -1,5 +1,6 @@
 //! A01, Q16: verbs that find no scratch memory, or no room in the backlog.
 
+use super::verb_table::as_complex;
 use super::*;
 use fencepost::BacklogLimit;
 
@@ -88,6 +89,15 @@ const VERBS: &[(&str, Verb)] = &[
         queue.sort(columns.axis(0), &mut a.out.reshape([N / 10, 10])?, Sort::ascending())
     }),
     ("random_permutation", |queue, a| queue.random_permutation(&mut a.out, Philox::seed(1))),
+    ("fft", |queue, a| {
+        let x = as_complex(&a.x, N / 2)?;
+        let plan = FftPlan::new(&queue.context(), [N / 2])?;
+        queue.fft(&plan, &x, &mut as_complex(&a.out, N / 2)?)
+    }),
+    ("convolve", |queue, a| {
+        let weights = a.x.slice(0..100)?.cast_bits();
+        queue.convolve(&a.x.cast_bits(), &weights, ConvolveMode::Same, &mut a.out.cast_bits())
+    }),
 ];
 
 impl Arrays {
@@ -213,6 +223,11 @@ const WITHOUT_ELEMENTS: &[(&str, EmptyVerb)] = &[
     ("histogram", |queue, x, _, one| queue.histogram(x, Bins::modulo(), one)),
     ("histogram_weighted", |queue, x, [a, ..], one| queue.histogram_weighted(x, a, Bins::modulo(), one)),
     ("min_part", |queue, x, _, one| queue.min(x.first(&queue.full([1], 0_u32)?), one)),
+    ("fftshift", |queue, x, [a, ..], _| queue.fftshift(x, a)),
+    ("convolve", |queue, x, [a, ..], one| {
+        let x = x.cast_bits::<f32>();
+        queue.convolve(&x, &one.cast_bits(), ConvolveMode::Same, &mut a.cast_bits())
+    }),
 ];
 
 fn foreign(s: &Subject) {

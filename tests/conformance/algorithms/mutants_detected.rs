@@ -43,6 +43,7 @@ pub fn cases() -> Vec<Case> {
         case("a20_each_mistake_in_the_kernels_of_products_of_matrices_is_detected", |s| {
             detected(s, MATRICES)
         }),
+        case("a21_each_mistake_in_the_kernels_of_transforms_is_detected", |s| detected(s, TRANSFORMS)),
     ];
     // The full suite takes all mutants, of which some end at the limit of a launch only.
     let limit = Duration::from_secs(if full() { 1200 } else { 120 });
@@ -75,8 +76,20 @@ const MATRICES: &[&str] = &[
     "matrix_block",
     "matrix_result",
 ];
+const TRANSFORMS: &[&str] = &[
+    "butterflies",
+    "convolve",
+    "fft",
+    "fft_halves",
+    "fft_in_place",
+    "fft_real",
+    "fft_spectra",
+    "fft_tile",
+    "fft_to_real",
+    "overlap_add",
+];
 
-const FAMILIES: [&[&str]; 15] = [
+const FAMILIES: [&[&str]; 16] = [
     REDUCTIONS,
     SEARCHES,
     AXES,
@@ -92,6 +105,7 @@ const FAMILIES: [&[&str]; 15] = [
     RANDOM,
     FOLDS,
     MATRICES,
+    TRANSFORMS,
 ];
 
 /// Variable that selects mutants by a part of their lines.

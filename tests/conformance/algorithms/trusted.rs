@@ -26,7 +26,24 @@ pub fn cases() -> Vec<Case> {
 }
 
 /// Verbs that compute with floats: without runtime checks, a driver may round differently.
-const ROUNDED: [&str; 5] = ["norm", "mean", "zip", "fill_random", "histogram_fixed"];
+const ROUNDED: [&str; 16] = [
+    "norm",
+    "mean",
+    "zip",
+    "fill_random",
+    "histogram_fixed",
+    "fft",
+    "ifft",
+    "fft_in_place",
+    "ifft_in_place",
+    "rfft",
+    "irfft",
+    "convolve",
+    "correlate",
+    "stft",
+    "istft",
+    "welch",
+];
 
 fn same(s: &Subject) {
     let contexts = [true, false].map(|trusted| s.switched(|switches| switches.trusted_kernels = trusted));

@@ -24,12 +24,14 @@ pub fn cases() -> Vec<Case> {
 /// Length of an array for one workgroup, and length of an array for several workgroups.
 const SIZES: [usize; 2] = [320, 20_480];
 /// Verbs that only write one array, or return a value.
-const NEVER_OVERLAP: [&str; 14] = [
+const NEVER_OVERLAP: [&str; 16] = [
     "scan_in_place",
     "sort_in_place",
     "iota",
     "fill_random",
     "random_permutation",
+    "fft_in_place",
+    "ifft_in_place",
     "value_of sum",
     "value_of count_nonzero",
     "value_of any",
@@ -68,7 +70,7 @@ fn overlaps(s: &Subject) {
 }
 
 /// Verbs that accept arrays of any lengths, and verbs that always get fitting arrays in the table.
-const ANY_SHAPES: [&str; 22] = [
+const ANY_SHAPES: [&str; 29] = [
     "sum axis",
     "prod axis",
     "min axis skip_nan",
@@ -91,6 +93,13 @@ const ANY_SHAPES: [&str; 22] = [
     "matmul vector",
     "fill_random",
     "random_permutation",
+    "fft_in_place",
+    "ifft_in_place",
+    "irfft",
+    "correlate",
+    "stft",
+    "istft",
+    "welch",
 ];
 /// Verbs whose result is reshaped in the table before the call.
 const RESHAPED: [&str; 4] = ["transpose", "permute", "scan axis", "sort axis"];

@@ -3,7 +3,7 @@
 //! `cargo xtask lint` compares the names with the methods of the traits, so a new verb without an entry fails.
 
 use fencepost::algorithms::prelude::*;
-use fencepost::{CommandQueue, Context, DeviceArray, Element, Result, args};
+use fencepost::{CommandQueue, Context, DeviceArray, Element, Result, args, regrouped};
 use std::time::Duration;
 
 /// Arrays of a call: those that a verb reads, and those that it writes.
@@ -205,6 +205,12 @@ impl Arrays {
         list.reshape([list.len() / self.rows(), self.rows()])
     }
 
+    /// Returns the first frames of `bins` complex numbers of a list, at most `most` of them.
+    fn as_spectra(list: &DeviceArray<u32>, bins: usize, most: usize) -> Result<DeviceArray<[f32; 2], 2>> {
+        let frames = (list.len() / (2 * bins)).min(most);
+        as_complex(list, frames * bins)?.reshape([frames, bins])
+    }
+
     pub(super) fn float(&self) -> DeviceArray<f32> {
         self.one.cast_bits()
     }
@@ -232,6 +238,19 @@ impl Guarded {
         };
         self.inputs.iter().map(whole).chain(self.results.iter().map(guards)).collect()
     }
+}
+
+/// Returns the first complex numbers of a list, at most `most` of them, as one row; as no row of one element if there are
+/// none.
+pub(super) fn as_complex(list: &DeviceArray<u32>, most: usize) -> Result<DeviceArray<[f32; 2], 2>> {
+    let n = (list.len() / 2).min(most);
+    let numbers = regrouped(&list.slice(0..2 * n)?).expect("whole numbers");
+    numbers.reshape([n.min(1), n.max(1)])
+}
+
+/// Returns the first numbers of a list, at most `most` of them.
+fn first(list: &DeviceArray<f32>, most: usize) -> Result<DeviceArray<f32>> {
+    list.slice(0..list.len().min(most))
 }
 
 pub(crate) type Call = fn(&CommandQueue, &mut Arrays) -> Result<()>;
@@ -517,6 +536,79 @@ pub(crate) fn table() -> Vec<Verb> {
             q.sort(columns.axis(0), &mut a.out.reshape(columns.shape())?, Sort::ascending().bits(8..20))
         }),
         verb("random_permutation", |q, a| q.random_permutation(&mut a.out, Philox::seed(5))),
+        // Few elements, because the CPU recorder interprets the kernels. 1,500 elements are two passes.
+        verb("fft", |q, a| {
+            let x = as_complex(&a.numbers.cast_bits(), 1500)?;
+            let plan = FftPlan::new(&q.context(), [x.shape()[1]])?.norm(FftNorm::Ortho);
+            q.fft(&plan, &x, &mut as_complex(&a.out, 1500)?)
+        }),
+        verb("ifft", |q, a| {
+            let x = as_complex(&a.numbers.cast_bits(), 600)?;
+            if x.is_empty() {
+                return Ok(());
+            }
+            let plan = FftPlan::new(&q.context(), x.shape())?.norm(FftNorm::Ortho);
+            q.ifft(&plan, &x, &mut as_complex(&a.out, 600)?)
+        }),
+        verb("fft_in_place", |q, a| {
+            // 1,100 elements are a convolution.
+            let mut x = as_complex(&a.out, 1100)?;
+            let plan = FftPlan::new(&q.context(), [x.shape()[1]])?.norm(FftNorm::Ortho);
+            q.fft_in_place(&plan, &mut x)
+        })
+        .after(|q, a| q.copy(&a.numbers.cast_bits(), &mut a.out)),
+        verb("ifft_in_place", |q, a| {
+            let mut x = as_complex(&a.out, 150)?;
+            let plan = FftPlan::new(&q.context(), [x.shape()[1]])?.norm(FftNorm::Ortho);
+            q.ifft_in_place(&plan, &mut x)
+        })
+        .after(|q, a| q.copy(&a.numbers.cast_bits(), &mut a.out)),
+        verb("rfft", |q, a| {
+            // 2,000 numbers are transformed as 1,000 pairs.
+            let x = first(&a.numbers, 2000)?;
+            let n = x.len();
+            let plan = RealFftPlan::new(&q.context(), [n])?.norm(FftNorm::Ortho);
+            q.rfft(&plan, &x.reshape([1, n])?, &mut as_complex(&a.both, n / 2 + 1)?)
+        }),
+        verb("irfft", |q, a| {
+            let x = as_complex(&a.numbers.cast_bits(), 126)?;
+            let [rows, bins] = x.shape();
+            let n = 2 * bins - 1;
+            let plan = RealFftPlan::new(&q.context(), [n])?.norm(FftNorm::Ortho);
+            q.irfft(&plan, &x, &mut a.floats().slice(0..rows * n)?.reshape([rows, n])?)
+        }),
+        verb("fftshift", |q, a| q.fftshift(&a.y, &mut a.out)),
+        verb("ifftshift", |q, a| q.ifftshift(a.as_rows(&a.y)?.axis(1), &mut a.as_rows(&a.out)?)),
+        verb("convolve", |q, a| {
+            let weights = first(&a.numbers, 5)?;
+            q.convolve(&a.numbers, &weights, ConvolveMode::Same, &mut a.floats())
+        }),
+        verb("correlate", |q, a| {
+            let x = first(&a.numbers, 400)?;
+            let weights = first(&a.numbers, 80)?;
+            let valid = x.len() + 1 - weights.len();
+            q.correlate(&x, &weights, ConvolveMode::Valid, &mut a.floats().slice(0..valid)?)
+        }),
+        verb("stft", |q, a| {
+            let x = first(&a.numbers, 200)?;
+            let plan = StftPlan::new(&q.context(), &Window::Hann.periodic(16), 12)?;
+            q.stft(&plan, &x, &mut Arrays::as_spectra(&a.both, 9, plan.frames(x.len()))?)
+        }),
+        verb("istft", |q, a| {
+            let x = Arrays::as_spectra(&a.numbers.cast_bits(), 9, 20)?;
+            let plan = StftPlan::new(&q.context(), &Window::Hamming.periodic(16), 8)?;
+            let [frames, _] = x.shape();
+            let samples = if frames == 0 { a.out.len().min(15) } else { 8 + 8 * frames };
+            q.istft(&plan, &x, &mut a.floats().slice(0..samples)?)
+        }),
+        verb("welch", |q, a| {
+            let plan = StftPlan::new(&q.context(), &Window::Hann.periodic(16), 8)?;
+            let x = first(&a.numbers, 400)?;
+            if x.len() < 16 {
+                return Ok(());
+            }
+            q.welch(&plan, Welch::spectrum(), &x, &mut a.floats().slice(0..9)?)
+        }),
         returns("warm_up", |q, a| q.warm_up(|q| q.sum(&a.x, &mut a.one))),
         returns("value_of sum", |q, a| q.value_of(|out| q.sum(&a.x, out)).wait().map(drop)),
         returns("value_of count_nonzero", |q, a| {

@@ -1,0 +1,315 @@
+//! A01, A21: convolutions, and spectra of frames.
+
+use super::*;
+use fencepost_oracles::{Complex, FramesOf};
+
+pub fn cases() -> Vec<Case> {
+    vec![
+        case("a21_a_convolution_is_within_its_bound_of_the_host", convolutions),
+        case("a21_a_convolution_of_many_weights_is_within_its_bound_of_the_host", many_weights),
+        case("a21_a_convolution_without_elements_is_zero", empty),
+        case("a21_spectra_of_frames_are_those_of_the_host", frames),
+        case("a21_the_inverse_of_spectra_of_frames_is_the_signal", again),
+        case("a21_mean_power_spectra_are_those_of_the_host", powers),
+        case("a01_signals_in_a_graph_equal_those_of_a_queue", in_a_graph),
+        case("a01_refused_signals_enqueue_nothing", refused),
+    ]
+}
+
+/// Returns random numbers from -1 to 1.
+fn numbers(len: usize, rng: &mut fastrand::Rng) -> Vec<f32> {
+    (0..len).map(|_| rng.f32() * 2.0 - 1.0).collect()
+}
+
+fn exact(list: &[f32]) -> Vec<f64> {
+    list.iter().map(|&x| f64::from(x)).collect()
+}
+
+/// Half of the distance of 1 and the next larger `f32`.
+const U: f64 = 1.0 / (1 << 24) as f64;
+
+const MODES: [ConvolveMode; 3] = [ConvolveMode::Full, ConvolveMode::Same, ConvolveMode::Valid];
+
+/// Convolves rows of n elements between guard elements, and compares the results with the host's. `bound` is that of the
+/// absolute error, for weights and elements from -1 to 1.
+#[track_caller]
+fn convolved(
+    queue: &CommandQueue,
+    [rows, n, m]: [usize; 3],
+    mode: ConvolveMode,
+    bound: f64,
+    rng: &mut fastrand::Rng,
+) {
+    let list = numbers(rows * n, rng);
+    let weights = numbers(m, rng);
+    let whole = queue.array(&around(&list, f32::NAN)).unwrap();
+    let x = inside(&whole).reshape([rows, n]).unwrap();
+    let of_weights = queue.array(&around(&weights, f32::INFINITY)).unwrap();
+    let weights_array = inside(&of_weights);
+    for correlate in [false, true] {
+        let of_row = |row: &[f32]| {
+            let of_host = if correlate { host::correlate } else { host::convolve };
+            of_host(&exact(row), &exact(&weights), mode).unwrap()
+        };
+        let expected: Vec<f64> = list.chunks(n).flat_map(of_row).collect();
+        let found = guarded(queue, expected.len(), |out| {
+            let mut out = out.reshape([rows, expected.len() / rows])?;
+            match correlate {
+                true => queue.correlate(&x, &weights_array, mode, &mut out),
+                false => queue.convolve(&x, &weights_array, mode, &mut out),
+            }
+        });
+        let wrong = found.iter().zip(&expected).map(|(a, b)| (f64::from(*a) - b).abs()).fold(0.0, f64::max);
+        assert!(wrong <= bound, "{rows} x {n} by {m}, {mode:?}, correlation {correlate}: {wrong:e}");
+    }
+}
+
+fn convolutions(s: &Subject) {
+    let queue = s.ctx().queue("q");
+    let mut rng = fastrand::Rng::with_seed(231);
+    for (n, m) in [(1, 1), (2, 5), (5, 2), (7, 7), (64, 3), (65, 64), (1000, 17), (300, 2)] {
+        for mode in MODES.into_iter().filter(|&mode| mode != ConvolveMode::Valid || m <= n) {
+            convolved(&queue, [3, n, m], mode, m as f64 * 2.0 * m as f64 * U, &mut rng);
+        }
+    }
+}
+
+fn many_weights(s: &Subject) {
+    let queue = s.ctx().queue("q");
+    let mut rng = fastrand::Rng::with_seed(232);
+    let mut shapes = vec![(65, 65), (100, 80), (3000, 100), (1025, 513), (2000, 1100)];
+    if large() {
+        shapes.extend([(100_000, 300), (50_000, 5000), (10, 4000)]);
+    }
+    with_shares(s, || {
+        for (at, (n, m)) in shapes.into_iter().enumerate() {
+            let modes = MODES.into_iter().filter(|&mode| mode != ConvolveMode::Valid || m <= n);
+            for &mode in some(&modes.collect::<Vec<_>>(), at) {
+                // The error is relative to the norm of the row, times that of the weights.
+                let bound = 40.0 * U * ((n.min(4 * m) + m) as f64 * m as f64).sqrt();
+                convolved(&queue, [2, n, m], mode, bound, &mut rng);
+            }
+        }
+    });
+}
+
+fn empty(s: &Subject) {
+    let queue = s.ctx().queue("q");
+    let weights = queue.full([4], 2.0_f32).unwrap();
+    let x = queue.zeros([3, 0]).unwrap();
+    let mut out = queue.full([3, 3], 9.0_f32).unwrap();
+    queue.convolve(&x, &weights, ConvolveMode::Full, &mut out).unwrap();
+    assert_eq!(queue.read(&out).wait().unwrap(), [0.0; 9]);
+    let mut none = queue.zeros([3, 0]).unwrap();
+    queue.correlate(&x, &weights, ConvolveMode::Same, &mut none).unwrap();
+    let rows = queue.zeros([0, 7]).unwrap();
+    queue.convolve(&rows, &weights, ConvolveMode::Valid, &mut queue.zeros([0, 4]).unwrap()).unwrap();
+}
+
+/// Windows, distances of frames, lengths of transforms, and numbers of samples. The CPU recorder has short ones alone.
+fn plans(s: &Subject) -> Vec<(Vec<f32>, usize, usize, usize)> {
+    let mut plans = vec![
+        (Window::Hann.periodic(16), 4, 16, 100),
+        (Window::Hamming.symmetric(15), 7, 15, 64),
+        (Window::Kaiser { beta: 5.0 }.periodic(20), 20, 32, 61),
+        (Window::Rectangle.periodic(9), 3, 13, 40),
+        (Window::Blackman.periodic(30), 11, 30, 29),
+        (Window::Hann.periodic(50), 20, 64, 150),
+    ];
+    if !s.is_cpu() {
+        plans.push((Window::Hann.periodic(1024), 256, 1024, 3000));
+        plans.push((Window::Hann.periodic(1500), 500, 2048, 4000));
+    }
+    if large() {
+        plans.push((Window::FlatTop.periodic(256), 64, 256, 100_000));
+        plans.push((Window::Hann.periodic(4096), 1024, 4096, 200_000));
+    }
+    plans
+}
+
+/// Returns the error of numbers, relative to the norm of the expected ones.
+fn error(found: impl IntoIterator<Item = f64>, expected: impl IntoIterator<Item = f64>) -> f64 {
+    let squares = found.into_iter().zip(expected).map(|(a, b)| [(a - b).powi(2), b * b]);
+    let [wrong, all] = squares.fold([0.0; 2], |[a, b], [c, d]| [a + c, b + d]);
+    (wrong / f64::max(all, f64::MIN_POSITIVE)).sqrt()
+}
+
+fn parts(spectra: &[[f32; 2]]) -> impl Iterator<Item = f64> + '_ {
+    spectra.iter().flatten().map(|&part| f64::from(part))
+}
+
+/// Bound of the relative error of a transform of `n` elements, of which a window keeps a part.
+fn bound(n: usize) -> f64 {
+    (4.0 + 1.5 * (1.0 + (n as f64).log2())) * U
+}
+
+fn frames(s: &Subject) {
+    let (ctx, queue) = s.with_queue("q");
+    let mut rng = fastrand::Rng::with_seed(233);
+    with_shares(s, || {
+        for (window, hop, n, samples) in plans(s) {
+            for centered in [false, true] {
+                let list = numbers(2 * samples, &mut rng);
+                let plan = StftPlan::padded(&ctx, &window, hop, n).unwrap();
+                let plan = if centered { plan.centered() } else { plan };
+                let of_window = exact(&window);
+                let frames = FramesOf { window: &of_window, hop, n, centered };
+                let expected: Vec<Complex> =
+                    list.chunks(samples).flat_map(|signal| host::stft(&exact(signal), frames)).collect();
+                let shape = [2, plan.frames(samples), plan.bins()];
+                assert_eq!(shape.iter().product::<usize>(), expected.len(), "{frames:?} of {samples}");
+                let whole = queue.array(&around(&list, f32::NAN)).unwrap();
+                let x = inside(&whole).reshape([2, samples]).unwrap();
+                let all = queue.full([expected.len() + 128], [7.0_f32; 2]).unwrap();
+                queue.stft(&plan, &x, &mut inside(&all).reshape(shape).unwrap()).unwrap();
+                let found = queue.read(&all).wait().unwrap();
+                let (before, rest) = found.split_at(64);
+                let (found, after) = rest.split_at(expected.len());
+                assert_eq!((before, after), (&[[7.0; 2]; 64][..], &[[7.0; 2]; 64][..]));
+                let wrong = error(parts(found), expected.iter().flatten().copied());
+                assert!(wrong <= bound(n), "{hop}, {n}, {samples}, {centered}: {wrong:e}");
+            }
+        }
+    });
+}
+
+fn again(s: &Subject) {
+    let (ctx, queue) = s.with_queue("q");
+    let mut rng = fastrand::Rng::with_seed(234);
+    with_shares(s, || {
+        for (window, hop, n, samples) in plans(s) {
+            // Without small factors, by which the results would be divided.
+            let window: Vec<f32> = window.iter().map(|factor| factor.abs() + 0.05).collect();
+            for centered in [false, true] {
+                let plan = StftPlan::padded(&ctx, &window, hop, n).unwrap();
+                let plan = if centered { plan.centered() } else { plan };
+                let of_window = exact(&window);
+                let frames = FramesOf { window: &of_window, hop, n, centered };
+                let shape = [2, plan.frames(samples), plan.bins()];
+                let len: usize = shape.iter().product();
+                // Any spectra, also those of no signal.
+                let list: Vec<[f32; 2]> =
+                    numbers(2 * len, &mut rng).chunks(2).map(|parts| [parts[0], parts[1]]).collect();
+                let complex: Vec<Complex> = list.iter().map(|number| number.map(f64::from)).collect();
+                let expected: Vec<f64> = match len {
+                    0 => vec![0.0; 2 * samples],
+                    _ => complex
+                        .chunks(len / 2)
+                        .flat_map(|spectra| host::istft(spectra, frames, samples).unwrap())
+                        .collect(),
+                };
+                let whole = queue.array(&super::around(&list, [f32::NAN; 2])).unwrap();
+                let x = inside(&whole).reshape(shape).unwrap();
+                let found = guarded(&queue, 2 * samples, |out| {
+                    queue.istft(&plan, &x, &mut out.reshape([2, samples])?)
+                });
+                let wrong = error(exact(&found), expected);
+                assert!(wrong <= 4.0 * bound(n), "{hop}, {n}, {samples}, {centered}: {wrong:e}");
+            }
+        }
+    });
+}
+
+fn powers(s: &Subject) {
+    let (ctx, queue) = s.with_queue("q");
+    let mut rng = fastrand::Rng::with_seed(235);
+    with_shares(s, || {
+        for (window, hop, n, samples) in plans(s).into_iter().filter(|plan| plan.0.len() <= plan.3) {
+            let plan = StftPlan::padded(&ctx, &window, hop, n).unwrap();
+            let of_window = exact(&window);
+            let frames = FramesOf { window: &of_window, hop, n, centered: false };
+            // A mean that is much larger than the rest, except where it stays.
+            for (welch, rate, mean) in [
+                (Welch::density(48.0), Some(48.0), 100.0),
+                (Welch::spectrum(), None, 10.0),
+                (Welch::density(2.0).keep_mean(), Some(2.0), 0.5),
+            ] {
+                let keeps = welch == welch.keep_mean();
+                let list: Vec<f32> = numbers(2 * samples, &mut rng).iter().map(|x| x + mean).collect();
+                let of_signal = |signal: &[f32]| host::welch(&exact(signal), frames, rate, !keeps).unwrap();
+                let expected: Vec<f64> = list.chunks(samples).flat_map(of_signal).collect();
+                let x = queue.array(&list).unwrap().reshape([2, samples]).unwrap();
+                let found = guarded(&queue, expected.len(), |out| {
+                    queue.welch(&plan, welch, &x, &mut out.reshape([2, plan.bins()])?)
+                });
+                let wrong = error(exact(&found), expected.iter().copied());
+                // The error of the mean of a frame is relative to that mean.
+                let of_mean = if keeps { 0.0 } else { 100.0 * f64::from(mean) * U };
+                assert!(wrong <= 4.0 * bound(n) + of_mean, "{hop}, {n}, {samples}, {welch:?}: {wrong:e}");
+            }
+        }
+    });
+}
+
+fn in_a_graph(s: &Subject) {
+    let (ctx, queue) = s.with_queue("q");
+    let mut rng = fastrand::Rng::with_seed(236);
+    let plan = StftPlan::new(&ctx, &Window::Hann.periodic(32), 8).unwrap().centered();
+    let of_power = StftPlan::new(&ctx, &Window::Hann.periodic(32), 16).unwrap();
+    let weights = queue.array(&numbers(70, &mut rng)).unwrap();
+    let spectra = queue.zeros::<[f32; 2], 2>([plan.frames(320), plan.bins()]).unwrap();
+    let x = queue.zeros::<f32, 1>([320]).unwrap();
+    let enqueue = |queue: &CommandQueue, x: &DeviceArray<f32>, out: &DeviceArray<f32>| {
+        queue.stft(&plan, x, &mut spectra.clone())?;
+        queue.istft(&plan, &spectra, &mut out.slice(0..320)?)?;
+        queue.convolve(x, &weights, ConvolveMode::Same, &mut out.slice(320..640)?)?;
+        queue.correlate(x, &weights.slice(0..5)?, ConvolveMode::Same, &mut out.slice(640..960)?)?;
+        queue.welch(&of_power, Welch::spectrum(), x, &mut out.slice(960..977)?)
+    };
+    let lists: Vec<Vec<f32>> = (0..3).map(|_| numbers(320, &mut rng)).collect();
+    check_replays(&queue, x, 1024, enqueue, lists, |list, found| {
+        assert!(error(exact(&found[..320]), exact(list)) < 1e-6, "the signal comes back");
+    });
+}
+
+fn refused(s: &Subject) {
+    let (ctx, queue) = s.with_queue("q");
+    queue.full([1], 0_u32).unwrap(); // the dump has the queues with commands
+    let before = dump::enqueued(&ctx, "q");
+    let zeros = |shape: [usize; 2]| ctx.zeros::<f32, 2>(shape).unwrap();
+    let list = |len: usize| ctx.zeros::<f32, 1>([len]).unwrap();
+    let x = zeros([2, 50]);
+    let mut out = zeros([2, 50]);
+    let error = assert_refused!(queue.convolve(&x, &list(0), ConvolveMode::Same, &mut out), Shape);
+    assert!(error.to_string().starts_with("verb `convolve`, argument `weights`: array `"), "{error}");
+    let error = assert_refused!(queue.correlate(&x, &list(51), ConvolveMode::Valid, &mut out), Shape);
+    assert!(error.to_string().starts_with("verb `correlate`, argument `weights`: array `"), "{error}");
+    let error = assert_refused!(queue.convolve(&x, &list(3), ConvolveMode::Full, &mut out), Shape);
+    assert!(error.to_string().contains("[2, 52] is needed"), "{error}");
+    for m in [3, 70] {
+        let error =
+            assert_refused!(queue.convolve(&x, &list(m), ConvolveMode::Same, &mut x.clone()), Aliased);
+        assert!(error.to_string().starts_with("verb `convolve`: arguments `x` and `out` overlap"), "{error}");
+    }
+    let one = ctx.zeros::<f32, 0>([0_usize; 0]).unwrap();
+    assert_refused!(queue.convolve(&one, &list(1), ConvolveMode::Same, &mut one.clone()), Axis { .. });
+
+    let window = Window::Hann.periodic(16);
+    for refused in [
+        StftPlan::new(&ctx, &window, 0),
+        StftPlan::new(&ctx, &[], 1),
+        StftPlan::padded(&ctx, &window, 4, 15),
+        StftPlan::padded(&ctx, &window, 4, (1 << 22) + 1),
+        StftPlan::new(&ctx, &vec![1.0; 65_536], 1),
+    ] {
+        assert_refused!(refused.map(drop), Value);
+    }
+    let plan = StftPlan::new(&ctx, &window, 4).unwrap();
+    let mut spectra = ctx.zeros::<[f32; 2], 3>([2, 9, 9]).unwrap();
+    let mut short = ctx.zeros::<[f32; 2], 3>([2, 8, 9]).unwrap();
+    let error = assert_refused!(queue.stft(&plan, &x, &mut short), Shape);
+    assert!(error.to_string().starts_with("verb `stft`, argument `out`: array `"), "{error}");
+    let error = assert_refused!(queue.istft(&plan, &short, &mut out), Shape);
+    assert!(error.to_string().starts_with("verb `istft`, argument `x`: array `"), "{error}");
+    assert_refused!(queue.stft(&plan, &x, &mut ctx.zeros::<[f32; 2], 2>([9, 9]).unwrap()), Shape);
+    let mut power = zeros([2, 9]);
+    let error = assert_refused!(queue.welch(&plan, Welch::spectrum(), &zeros([2, 15]), &mut power), Shape);
+    assert!(error.to_string().starts_with("verb `welch`, argument `x`: array `"), "{error}");
+    assert_refused!(queue.welch(&plan, Welch::spectrum(), &x, &mut out), Shape);
+    let centered = plan.clone().centered();
+    assert_refused!(queue.welch(&centered, Welch::spectrum(), &x, &mut power), Value);
+    let foreign = StftPlan::new(&s.ctx(), &window, 4).unwrap();
+    let error = assert_refused!(queue.stft(&foreign, &x, &mut spectra), ForeignContext);
+    assert!(error.to_string().starts_with("verb `stft`, argument `plan`: array `"), "{error}");
+    assert_eq!(dump::enqueued(&ctx, "q"), before);
+}
