@@ -40,6 +40,9 @@ pub mod features {}
 #[doc = include_str!("../guide/first_program.md")]
 pub mod first_program {}
 
+#[doc = include_str!("../guide/fourier.md")]
+pub mod fourier {}
+
 #[doc = include_str!("../guide/graphs.md")]
 pub mod graphs {}
 
