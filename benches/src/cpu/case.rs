@@ -86,7 +86,8 @@ impl Case {
         Self::of(Program::Verb(Rc::new(enqueue)), inputs, expected, work, plain)
     }
 
-    fn of<T: Item, U: Item, const K: usize>(
+    /// Returns a row of a program, as [`kernel`](Self::kernel) does of a kernel.
+    pub(crate) fn of<T: Item, U: Item, const K: usize>(
         program: Program,
         inputs: [Vec<T>; K],
         expected: Vec<U>,

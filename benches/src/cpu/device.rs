@@ -37,6 +37,7 @@ struct DeviceRow<'c> {
 pub(crate) enum Array {
     F32(DeviceArray<f32>),
     U32(DeviceArray<u32>),
+    Complex(DeviceArray<[f32; 2]>),
 }
 
 impl Device {
@@ -50,6 +51,7 @@ impl Device {
         Ok(match values {
             Values::F32(values) => Array::F32(self.ctx.array(values)?),
             Values::U32(values) => Array::U32(self.ctx.array(values)?),
+            Values::Complex(values) => Array::Complex(self.ctx.array(values)?),
         })
     }
 }
@@ -87,6 +89,7 @@ impl Prepared for DeviceRow<'_> {
         match (&self.start, &mut self.out) {
             (Array::F32(start), Array::F32(out)) => self.queue.copy(start, out)?,
             (Array::U32(start), Array::U32(out)) => self.queue.copy(start, out)?,
+            (Array::Complex(start), Array::Complex(out)) => self.queue.copy(start, out)?,
             _ => unreachable!("bug: the arrays have the same elements"),
         }
         Ok(self.queue.finish().wait()?)
@@ -104,6 +107,7 @@ impl Prepared for DeviceRow<'_> {
         Ok(match &self.out {
             Array::F32(array) => Values::F32(self.queue.read(array).wait()?),
             Array::U32(array) => Values::U32(self.queue.read(array).wait()?),
+            Array::Complex(array) => Values::Complex(self.queue.read(array).wait()?),
         })
     }
 
@@ -123,10 +127,12 @@ fn launch(ctx: &Context, kernel: &Kernel) -> Result<Enqueue> {
         list.extend(inputs.iter().map(|input| match input {
             Array::F32(array) => (None, array.into_arg()),
             Array::U32(array) => (None, array.into_arg()),
+            Array::Complex(array) => (None, array.into_arg()),
         }));
         list.push(match out {
             Array::F32(array) => (None, array.into_arg()),
             Array::U32(array) => (None, array.into_arg()),
+            Array::Complex(array) => (None, array.into_arg()),
         });
         Ok(queue.launch_dyn(&compiled, grid, list)?)
     }))

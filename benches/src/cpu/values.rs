@@ -1,6 +1,5 @@
 use anyhow::{Result, bail};
-use fencepost::DeviceArray;
-use fencepost::algorithms::Reducible;
+use fencepost::{DeviceArray, Element};
 
 use super::device::Array;
 
@@ -9,6 +8,7 @@ use super::device::Array;
 pub(crate) enum Values {
     F32(Vec<f32>),
     U32(Vec<u32>),
+    Complex(Vec<[f32; 2]>),
 }
 
 /// Comparison of a result with the reference's.
@@ -25,7 +25,7 @@ pub(crate) enum Check {
 }
 
 /// Type of elements, with a variant of [`Values`] and one of [`Array`].
-pub(crate) trait Item: Reducible {
+pub(crate) trait Item: Element {
     fn values(list: Vec<Self>) -> Values;
     fn list(values: &Values) -> &[Self];
     fn list_mut(values: &mut Values) -> &mut [Self];
@@ -64,6 +64,7 @@ macro_rules! item {
 }
 item!(f32, F32);
 item!(u32, U32);
+item!([f32; 2], Complex);
 
 impl Values {
     /// Returns the bits of the elements.
@@ -71,6 +72,7 @@ impl Values {
         match self {
             Self::F32(values) => bytemuck::cast_slice(values),
             Self::U32(values) => values,
+            Self::Complex(values) => bytemuck::cast_slice(values),
         }
     }
 
@@ -79,6 +81,7 @@ impl Values {
         match self {
             Self::F32(values) => bytemuck::cast_slice_mut(values),
             Self::U32(values) => values,
+            Self::Complex(values) => bytemuck::cast_slice_mut(values),
         }
     }
 
@@ -89,11 +92,12 @@ impl Values {
         zeros
     }
 
-    /// Returns each element as a number.
+    /// Returns each element as a number, or as two.
     fn numbers(&self) -> Box<dyn Iterator<Item = f64> + '_> {
         match self {
             Self::F32(values) => Box::new(values.iter().map(|&value| f64::from(value))),
             Self::U32(values) => Box::new(values.iter().map(|&value| f64::from(value))),
+            Self::Complex(values) => Box::new(values.iter().flatten().map(|&value| f64::from(value))),
         }
     }
 }
@@ -152,6 +156,16 @@ mod tests {
     fn a_close_check_has_a_limit() {
         assert!(passes(Check::Close(0.1), &[1.0, 10.9], &[1.0, 10.0]));
         assert!(!passes(Check::Close(0.1), &[1.0, 11.1], &[1.0, 10.0]));
+    }
+
+    #[test]
+    fn a_complex_number_has_two_parts_to_compare() {
+        let compared = |found: [f32; 2]| {
+            let [found, expected] = [found, [1.0, 8.0]].map(|number| Values::Complex(vec![number]));
+            Check::Close(0.1).compare(&found, &expected).is_ok()
+        };
+        assert!(compared([1.7, 7.3]));
+        assert!(!compared([1.0, 7.1]) && !compared([1.9, 8.0]));
     }
 
     #[test]

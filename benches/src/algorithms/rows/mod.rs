@@ -9,6 +9,7 @@ mod reductions;
 mod scans;
 mod selections;
 mod sorts;
+mod transforms;
 
 use fencepost::{CommandQueue, DeviceArray};
 
@@ -118,6 +119,10 @@ pub(crate) const ALL: [(&str, Make); 75] = [
     ("random whole numbers", random::whole),
     ("random choice", random::choice),
     ("random permutation", random::permutation),
+    ("fft, 1024 elements", transforms::rows),
+    ("fft, 2^20 elements", transforms::whole),
+    ("convolve, 33 weights", transforms::few_weights),
+    ("convolve, 1000 weights", transforms::many_weights),
 ];
 
 /// Returns random words below `end`.

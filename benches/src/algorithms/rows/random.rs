@@ -1,5 +1,5 @@
 use fencepost::algorithms::{
-    Algorithms as _, Choice, Distribution, Exponential, Normal, Philox, Uniform, Whole, Words,
+    Algorithms as _, Choice, Distribution, Exponential, Normal, Philox, Reducible, Uniform, Whole, Words,
 };
 use fencepost_oracles as host;
 use rayon::prelude::*;
@@ -38,7 +38,7 @@ pub(super) fn choice(size: Size) -> Case {
 }
 
 /// Returns a row that fills a list with the numbers of a distribution.
-fn of<T: Item>(mut list: Vec<T>, distribution: impl Distribution<T> + Sync + 'static) -> Case {
+fn of<T: Item + Reducible>(mut list: Vec<T>, distribution: impl Distribution<T> + Sync + 'static) -> Case {
     let fill = move |out: &mut [T], first: usize| {
         let generator = Philox::seed(SEED).position(first as u64);
         host::fill_random(out, generator, distribution).expect("bug: the distribution is refused");
