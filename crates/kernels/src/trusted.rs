@@ -146,6 +146,12 @@ const TRUSTED: &[TrustedKernel] = &[
         "elements are below n; a digit is a remainder of 256; the counters begin with zeros",
     ),
     all("rank_digit", "digits are below 256, and the table has 258 elements"),
+    all("rank_quantile", "digits are below 256, and there are 262 elements for each row"),
+    indices(
+        "rank_rows",
+        "elements are below the end of a row; a workgroup past the last share takes the table of the last row; a digit is a \
+         remainder of 256; the counters begin with zeros",
+    ),
     all("reduce", "elements are below n; each lane writes its result"),
     all(
         "reduce_by_key",
@@ -187,6 +193,15 @@ const TRUSTED: &[TrustedKernel] = &[
     all(
         "segment_heads",
         "a search keeps the index of an offset below count; a word is compared with the length of heads",
+    ),
+    all(
+        "select_columns",
+        "the host derives the counts from the shape, so that an element is below n times the columns",
+    ),
+    all(
+        "select_rows",
+        "elements are below the end of a row or a segment, which is at most n; a workgroup past the last row has none; a digit is a \
+         remainder of 256, and a walk over counts ends at the last one",
     ),
     indices(
         "sort_small",

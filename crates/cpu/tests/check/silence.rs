@@ -113,6 +113,11 @@ fn r07_the_builtin_kernels_have_no_mistake() {
             ),
             "rank_count.wgsl" => (&[300, 70, 8, 0, 0], vec![numbers(300), vec![0; 258]]),
             "rank_digit.wgsl" => (&[7, 24, 0, 0], vec![numbers(258), numbers(1)]),
+            "rank_quantile.wgsl" => {
+                let params = &[0, 1 << 31, 0, 0, 0, 1 << 31, 0, 100, 3, 0, 0, 24];
+                (params, vec![numbers(786), numbers(3)])
+            }
+            "rank_rows.wgsl" => (&[100, 70, 2, 6, 24], vec![numbers(300), numbers(3), vec![0; 786]]),
             "reduce.wgsl" => (&[300, 70, 0, 1], vec![words(300), numbers(5)]),
             "reduce_by_key.wgsl" => {
                 let states = [70, 70, 70, 70, 20].into_iter().flat_map(|heads| [0, heads]).collect();
@@ -157,6 +162,14 @@ fn r07_the_builtin_kernels_have_no_mistake() {
             "scatter_add.wgsl" => (&[300, 290], vec![words(300), numbers(300), numbers(290)]),
             "search_sorted.wgsl" => (&[300, 200, 0, 0, 0], vec![numbers(300), numbers(200), numbers(200)]),
             "segment_heads.wgsl" => (&[10], vec![(0..10).map(|n| n * 30).collect(), numbers(10)]),
+            "select_columns.wgsl" => {
+                let params = &[0, 1 << 31, 0, 0, 0, 1 << 31, 0, 30, 3, 9, 0, 0];
+                (params, vec![words(270), numbers(9), numbers(9)])
+            }
+            "select_rows.wgsl" => {
+                let params = &[0, 1 << 31, 0, 0, 0, 1 << 31, 0, 300, 3, 100, 0, 0];
+                (params, vec![words(300), numbers(4), numbers(3), numbers(3)])
+            }
             "sort_small.wgsl" => (&[300, 0, 32, 0, 0, 2, 8, 0], vec![numbers(300); 6]),
             "spin.wgsl" => (&[10], vec![numbers(300)]),
             "transpose.wgsl" => (&[15, 20, 2, 1, 2], vec![words(300), numbers(300)]),

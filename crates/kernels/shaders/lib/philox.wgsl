@@ -5,16 +5,7 @@
 // Dispatch   any
 // Barriers   none
 // Tolerance  exact
-
-// Returns the high word of the product of two words, computed from products of their halves.
-fn high_product(a: u32, b: u32) -> u32 {
-    let low = vec2<u32>(a, b) & vec2<u32>(0xFFFFu);
-    let high = vec2<u32>(a, b) >> vec2<u32>(16u);
-    let first = high.x * low.y;
-    let second = low.x * high.y;
-    let middle = ((low.x * low.y) >> 16u) + (first & 0xFFFFu) + (second & 0xFFFFu);
-    return high.x * high.y + (first >> 16u) + (second >> 16u) + (middle >> 16u);
-}
+//#use high_product
 
 fn philox(counter: vec4<u32>, key: vec2<u32>) -> vec4<u32> {
     var words = counter;

@@ -1,0 +1,15 @@
+// deviation: the magnitude of the difference between an element and a center
+//
+// Shape      bits: the bits of an element; center: the bits of a number; the shader around it has the override DEVIATIONS (0: the
+//            element itself is the result)
+// Dispatch   any
+// Barriers   none
+// Tolerance  1 ulp; a NaN for a NaN, and 0 for equal bits
+//#use element_keys
+
+fn deviation(bits: u32, center: u32) -> u32 {
+    if DEVIATIONS == 0u || is_nan(bits) { return bits; }
+    if bits == center { return 0u; }
+    if (bits & ~SIGN) == INFINITY || (center & ~SIGN) == INFINITY { return INFINITY; }
+    return bitcast<u32>(bitcast<f32>(bits) - bitcast<f32>(center)) & ~SIGN;
+}
