@@ -29,6 +29,7 @@ mod part_lists;
 mod part_verbs;
 mod parts;
 mod products;
+mod quantiles;
 mod random;
 mod rearrange;
 mod reduce;
@@ -97,6 +98,7 @@ pub fn cases() -> Vec<Case> {
         part_verbs::cases(),
         parts::cases(),
         products::cases(),
+        quantiles::cases(),
         random::cases(),
         rearrange::cases(),
         scan::cases(),

@@ -9,6 +9,7 @@ use crate::histogram::Bins;
 use crate::inputs::Inputs;
 use crate::matmul::{Factor, Matmul};
 use crate::monoid::Associative;
+use crate::quantile::Quantiles;
 use crate::random::Philox;
 use crate::rearrange::{Integer, Outside};
 use crate::reducible::{Operation, Reducible};
@@ -20,8 +21,8 @@ use crate::sorted::Side;
 use crate::stft::{StftPlan, Welch};
 use crate::verb_queue::VerbQueue;
 use crate::{
-    by_key, convolution, elementwise, fft, fft_shift, histogram, map, matmul, random, rearrange, reductions,
-    scan, select, sort, sorted, stft, strided, top, weighted,
+    by_key, convolution, elementwise, fft, fft_shift, histogram, map, matmul, quantile, random, rearrange,
+    reductions, scan, select, sort, sorted, stft, strided, top, weighted,
 };
 use fencepost_core::{
     Candidates, CommandQueue, ComplexNumber, DeviceArray, Element, Matrices, Over, Pending, Prefix, Result,
@@ -669,6 +670,92 @@ pub trait Algorithms: sealed::Queue {
         out: &mut DeviceArray<T>,
     ) -> Result<()> {
         top::kth(&VerbQueue::new(self.queue(), "kth")?, x.into(), k, out)
+    }
+
+    /// Enqueues `out` = the median: the middle element of the sorted elements, or the mean of the two in the middle. A
+    /// mean of integers is rounded down. A NaN makes the result a NaN, unless [`skip_nan`](DeviceArray::skip_nan)
+    /// leaves NaNs out. An array or an axis must have at least one element. An empty segment, or a count of 0 first
+    /// elements, gives a NaN, or 0 for integers.
+    ///
+    /// The mean of numbers is within `u` of the result, and 2^-126 more if one is below 2^-125. It does not overflow;
+    /// that of infinities of both signs is a NaN.
+    ///
+    /// # Example
+    /// ```
+    /// use fencepost::prelude::*;
+    /// # let (ctx, queue) = fencepost::doctest();
+    /// let x = ctx.array(&[3.0, 9.0, f32::NAN, 1.0, 4.0, 5.0])?.reshape([2, 3])?;
+    /// let mut of_rows = ctx.zeros([2, 1])?;
+    /// queue.median(x.axis(1).skip_nan(), &mut of_rows)?;
+    /// assert_eq!(queue.read(&of_rows).wait()?, [6.0, 4.0]);
+    /// # Ok::<(), fencepost::Error>(())
+    /// ```
+    #[track_caller]
+    fn median<'a, T: Reducible, const D: usize, const E: usize>(
+        &self,
+        x: impl Into<Candidates<'a, T, D>>,
+        out: &mut DeviceArray<T, E>,
+    ) -> Result<()> {
+        let queue = VerbQueue::new(self.queue(), "median")?;
+        quantile::quantile(&queue, x.into(), Quantiles::at(0.5), out)
+    }
+
+    /// Enqueues `out` = a quantile, or several, with the rules of [`median`](Self::median) for NaNs and for no
+    /// elements. By default, a quantile between two elements is interpolated; a
+    /// [`QuantileMethod`](crate::QuantileMethod) is one of NumPy's other definitions. Integers are rounded down.
+    ///
+    /// An element is exact. A number between two of `f32` is within 4 `u` times the larger magnitude, and not outside
+    /// of the two; it is infinite if one of them is.
+    ///
+    /// # Shape
+    /// For one quantile, `out` has the shape of a reduction. For a list of k quantiles, a first axis of length k comes
+    /// before it; for a whole array, `out` has k elements.
+    ///
+    /// # Example
+    /// ```
+    /// use fencepost::prelude::*;
+    /// # let (ctx, queue) = fencepost::doctest();
+    /// let x = ctx.array(&[1.0_f32, 2.0, 3.0, 5.0, 10.0, 20.0, 30.0, 50.0])?.reshape([2, 4])?;
+    /// let (mut first, mut both) = (ctx.zeros([2, 1])?, ctx.zeros([2, 2, 1])?);
+    /// queue.quantile(x.axis(1), 0.25, &mut first)?;
+    /// assert_eq!(queue.read(&first).wait()?, [1.75, 17.5]);
+    /// let ends = Quantiles::several(&[0.1, 0.9]).method(QuantileMethod::Lower);
+    /// queue.quantile(x.axis(1), ends, &mut both)?;
+    /// assert_eq!(queue.read(&both).wait()?, [1.0, 10.0, 3.0, 30.0]);      // 0.1 of both rows, then 0.9
+    /// # Ok::<(), fencepost::Error>(())
+    /// ```
+    #[track_caller]
+    fn quantile<'a, 'q, T: Reducible, const D: usize, const E: usize>(
+        &self,
+        x: impl Into<Candidates<'a, T, D>>,
+        quantiles: impl Into<Quantiles<'q>>,
+        out: &mut DeviceArray<T, E>,
+    ) -> Result<()> {
+        let queue = VerbQueue::new(self.queue(), "quantile")?;
+        quantile::quantile(&queue, x.into(), quantiles.into(), out)
+    }
+
+    /// Enqueues `out` = the median absolute deviation: the [`median`](Self::median) of the magnitudes of the
+    /// differences from the median. For normal numbers, it is the standard deviation divided by 1.4826.
+    ///
+    /// An element equal to the median differs by 0, even if both are infinite. Each difference is rounded once.
+    ///
+    /// # Example
+    /// ```
+    /// use fencepost::prelude::*;
+    /// # let (ctx, queue) = fencepost::doctest();
+    /// let mut deviation = ctx.zeros([1])?;
+    /// queue.mad(&ctx.array(&[1.0_f32, 2.0, 4.0, 7.0, 1000.0])?, &mut deviation)?;
+    /// assert_eq!(queue.read(&deviation).wait()?, [3.0]);
+    /// # Ok::<(), fencepost::Error>(())
+    /// ```
+    #[track_caller]
+    fn mad<'a, const D: usize, const E: usize>(
+        &self,
+        x: impl Into<Candidates<'a, f32, D>>,
+        out: &mut DeviceArray<f32, E>,
+    ) -> Result<()> {
+        quantile::mad(&VerbQueue::new(self.queue(), "mad")?, x.into(), out)
     }
 
     /// Enqueues `places` = for each query, the place where it could be inserted into the sorted array `x`: the number

@@ -1,5 +1,6 @@
 //! Kernels whose number of elements is a parameter or is stored on the device.
 
+use crate::grid::folded;
 use crate::launches;
 use crate::trusted;
 use crate::verb_queue::VerbQueue;
@@ -67,6 +68,21 @@ impl<F: KernelArgs<Family = F>> SizedKernel<F> {
         args: impl KernelArgs<Family = F>,
     ) -> Result<()> {
         let grid = Grid::threads([elements]);
+        match self {
+            Self::Whole(kernel) => queue.launch(kernel, grid, args),
+            Self::Part { kernel, count } => queue.launch(kernel, grid, Counted { args, count }),
+        }
+    }
+
+    /// Enqueues a launch with at least this many workgroups, in one or two dimensions.
+    #[track_caller]
+    pub(crate) fn launch_folded(
+        &self,
+        queue: &VerbQueue<'_>,
+        groups: usize,
+        args: impl KernelArgs<Family = F>,
+    ) -> Result<()> {
+        let grid = Grid::groups(folded(groups));
         match self {
             Self::Whole(kernel) => queue.launch(kernel, grid, args),
             Self::Part { kernel, count } => queue.launch(kernel, grid, Counted { args, count }),

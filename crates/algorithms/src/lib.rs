@@ -66,6 +66,7 @@ mod passes;
 mod permutation;
 mod products;
 mod program;
+mod quantile;
 mod radix;
 mod random;
 mod ranks;
@@ -81,6 +82,7 @@ mod segment_heads;
 mod segment_search;
 mod segments;
 mod select;
+mod selection;
 mod shares;
 mod sort;
 mod sorted;
@@ -108,6 +110,7 @@ pub use histogram::Bins;
 pub use inputs::Inputs;
 pub use matmul::{Factor, Matmul};
 pub use monoid::{Associative, Combinable, Monoid};
+pub use quantile::{QuantileMethod, Quantiles};
 pub use random::Philox;
 pub use rearrange::{Integer, Outside};
 pub use reducible::{Operation, Reducible};
@@ -125,7 +128,8 @@ pub use window::Window;
 pub mod prelude {
     pub use crate::{
         Algorithms, Bins, Choice, ConvolveMode, Exponential, FftNorm, FftPlan, Inputs, Matmul, Matrices,
-        Monoid, Normal, Operation, Outside, Philox, QueueGroup, RealFftPlan, Reducible, Scan, Side, Sort,
-        StftPlan, Strides, Uniform, Welch, Whole, Window, Words, fftfreq, rfftfreq,
+        Monoid, Normal, Operation, Outside, Philox, QuantileMethod, Quantiles, QueueGroup, RealFftPlan,
+        Reducible, Scan, Side, Sort, StftPlan, Strides, Uniform, Welch, Whole, Window, Words, fftfreq,
+        rfftfreq,
     };
 }

@@ -60,7 +60,7 @@ impl<'a, T: Element> Rows<'a, T> {
 
 /// Enqueues the copy of an array with its last two axes exchanged.
 #[track_caller]
-fn exchanged<T: Element>(
+pub(crate) fn exchanged<T: Element>(
     queue: &VerbQueue<'_>,
     x: &DeviceArray<T>,
     [a, b, c]: [usize; 3],

@@ -20,6 +20,7 @@ mod of_segments;
 mod order;
 mod places;
 mod products;
+mod quantiles;
 mod random;
 mod selection;
 
@@ -39,6 +40,7 @@ pub use of_segments::{
 pub use order::{argsort, kth, merge, searchsorted, sort, sort_pairs, sort_segments, top_k};
 pub use places::{argmax_axis_with, argmax_with, argmin_axis_with, argmin_with};
 pub use products::{dot_axis, dot_segments, norm_axis};
+pub use quantiles::{mad, median, quantile, quantile_axis, quantile_segments};
 pub use random::{fill_random, random_permutation};
 pub use selection::{nonzero, partition, select, unique};
 

@@ -76,6 +76,23 @@ const OPERATIONS: [Operation; 6] = [
     Operation::SmallestNumber,
     Operation::LargestNumber,
 ];
+const METHODS: [QuantileMethod; 13] = [
+    QuantileMethod::Linear,
+    QuantileMethod::Lower,
+    QuantileMethod::Higher,
+    QuantileMethod::Nearest,
+    QuantileMethod::Midpoint,
+    QuantileMethod::InvertedCdf,
+    QuantileMethod::AveragedInvertedCdf,
+    QuantileMethod::ClosestObservation,
+    QuantileMethod::InterpolatedInvertedCdf,
+    QuantileMethod::Hazen,
+    QuantileMethod::Weibull,
+    QuantileMethod::MedianUnbiased,
+    QuantileMethod::NormalUnbiased,
+];
+/// Quantiles at places that are whole numbers, in the middle of two and elsewhere, and at the ends.
+const LEVELS: [f64; 6] = [0.0, 0.5, 0.3, 0.7, 0.951, 1.0];
 /// Bits of weights, made of a random word `x`: of all exponents, close to the smallest and the largest number, and
 /// infinite.
 const WEIGHTS: [&str; 5] =
@@ -99,6 +116,7 @@ pub(super) fn calls() -> &'static [Call] {
         all.of_monoids();
         all.elementwise();
         all.ordered();
+        all.quantiles();
         all.moves();
         all.matrices();
         all.matrices_of_bytes();
@@ -423,6 +441,70 @@ impl Calls {
         });
         self.add("argmax segments i32", |q, a| {
             q.argmax(a.y.cast_bits::<i32>().segments(&a.offsets), &mut a.few)
+        });
+    }
+
+    fn quantiles(&mut self) {
+        for method in METHODS {
+            self.add(format!("quantiles by {method:?}"), move |q, a| {
+                let levels = Quantiles::several(&LEVELS).method(method);
+                let mut out = a.out.slice(0..LEVELS.len() * 7)?;
+                q.quantile(
+                    a.y.reshape([N / 7, 7])?.axis(0),
+                    levels,
+                    &mut out.reshape([LEVELS.len(), 1, 7])?,
+                )?;
+                let of_numbers = a.other.slice(0..LEVELS.len() * 3)?.cast_bits();
+                let mut of_numbers = of_numbers.reshape([LEVELS.len(), 3, 1])?;
+                q.quantile(a.numbers.reshape([3, N / 3])?.axis(1).skip_nan(), levels, &mut of_numbers)
+            });
+        }
+        self.add("quantiles of few", |q, a| {
+            let levels = Quantiles::several(&LEVELS);
+            let x = a.numbers.slice(0..330)?.reshape([2, 11, 15])?;
+            q.quantile(
+                x.axis(1),
+                levels,
+                &mut a.out.slice(0..LEVELS.len() * 30)?.cast_bits().reshape([6, 2, 1, 15])?,
+            )
+        });
+        self.add("quantiles of all", |q, a| {
+            let levels = Quantiles::several(&LEVELS);
+            q.quantile(&a.y.cast_bits::<i32>(), levels, &mut a.out.slice(0..LEVELS.len())?.cast_bits())?;
+            q.quantile(&a.x, levels, &mut a.other.slice(0..LEVELS.len())?)?;
+            q.quantile(a.numbers.skip_nan(), levels, &mut a.few.slice(0..LEVELS.len())?.cast_bits())
+        });
+        self.add("medians of columns", |q, a| {
+            let x = a.numbers.reshape([N / 3, 3])?;
+            q.median(x.axis(0), &mut a.out.slice(0..3)?.cast_bits().reshape([1, 3])?)?;
+            q.median(x.axis(0).skip_nan(), &mut a.other.slice(0..3)?.cast_bits().reshape([1, 3])?)?;
+            let x = a.y.cast_bits::<i32>().reshape([N / 3, 3])?;
+            q.median(x.axis(0), &mut a.few.slice(0..3)?.cast_bits().reshape([1, 3])?)
+        });
+        self.add("medians of segments", |q, a| {
+            q.median(a.numbers.segments(&a.offsets), &mut a.few.cast_bits())?;
+            q.median(a.numbers.segments(&a.offsets).skip_nan(), &mut a.few_others.cast_bits())
+        });
+        self.add("medians of pairs", |q, a| {
+            let [most, infinity] = [f32::MAX, f32::INFINITY];
+            let pairs = [
+                -most, most, -infinity, 1.0, infinity, 1.0, infinity, -infinity, 3e38, 2e38, 1.5, 1.5, -0.0,
+                0.0,
+            ];
+            let x = q.array(&pairs)?.reshape([7, 2])?;
+            q.median(x.axis(1), &mut a.few.slice(0..7)?.cast_bits().reshape([7, 1])?)
+        });
+        self.add("deviations", |q, a| {
+            q.mad(a.numbers.skip_nan(), &mut a.float())?;
+            q.mad(a.numbers.segments(&a.offsets).skip_nan(), &mut a.few.cast_bits())?;
+            q.mad(
+                a.numbers.reshape([N / 3, 3])?.axis(0),
+                &mut a.out.slice(0..3)?.cast_bits().reshape([1, 3])?,
+            )?;
+            let x = q
+                .array(&[f32::INFINITY, f32::INFINITY, 1.0, f32::NEG_INFINITY, 2.0, 2.5])?
+                .reshape([2, 3])?;
+            q.mad(x.axis(1), &mut a.other.slice(0..2)?.cast_bits().reshape([2, 1])?)
         });
     }
 

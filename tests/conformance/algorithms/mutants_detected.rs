@@ -37,6 +37,7 @@ pub fn cases() -> Vec<Case> {
         case("a12_each_mistake_in_the_kernels_of_histograms_is_detected", |s| detected(s, HISTOGRAMS)),
         case("a13_each_mistake_in_the_kernels_of_sorts_is_detected", |s| detected(s, SORTS)),
         case("a14_each_mistake_in_the_kernels_of_ranks_and_merges_is_detected", |s| detected(s, RANKS)),
+        case("a14_each_mistake_in_the_kernels_of_quantiles_is_detected", |s| detected(s, QUANTILES)),
         case("a15_each_mistake_in_the_kernels_that_move_elements_is_detected", |s| detected(s, MOVES)),
         case("a16_each_mistake_in_the_kernel_of_random_numbers_is_detected", |s| detected(s, RANDOM)),
         case("a19_each_mistake_in_the_kernels_that_keep_the_order_is_detected", |s| detected(s, FOLDS)),
@@ -63,8 +64,19 @@ const SEGMENTS: &[&str] =
 const HISTOGRAMS: &[&str] = &["bin_counts", "bin_exact", "bin_weights", "bins", "round_exact"];
 const SORTS: &[&str] = &["order_keys", "radix_count", "radix_scatter", "sort_small", "tile_ranks"];
 const RANKS: &[&str] = &["merge", "rank_count", "rank_digit", "search_sorted", "take_ranked"];
+const QUANTILES: &[&str] = &[
+    "between",
+    "deviation",
+    "element_keys",
+    "key_at_rank",
+    "quantile",
+    "rank_quantile",
+    "rank_rows",
+    "select_columns",
+    "select_rows",
+];
 const MOVES: &[&str] = &["gather", "permute", "scatter", "scatter_add", "strided", "transpose"];
-const RANDOM: &[&str] = &["philox", "random"];
+const RANDOM: &[&str] = &["high_product", "philox", "random"];
 const FOLDS: &[&str] = &["fold", "fold_columns", "fold_share"];
 const MATRICES: &[&str] = &[
     "activation",
@@ -89,7 +101,7 @@ const TRANSFORMS: &[&str] = &[
     "overlap_add",
 ];
 
-const FAMILIES: [&[&str]; 16] = [
+const FAMILIES: [&[&str]; 17] = [
     REDUCTIONS,
     SEARCHES,
     AXES,
@@ -101,6 +113,7 @@ const FAMILIES: [&[&str]; 16] = [
     HISTOGRAMS,
     SORTS,
     RANKS,
+    QUANTILES,
     MOVES,
     RANDOM,
     FOLDS,

@@ -70,7 +70,7 @@ fn overlaps(s: &Subject) {
 }
 
 /// Verbs that accept arrays of any lengths, and verbs that always get fitting arrays in the table.
-const ANY_SHAPES: [&str; 29] = [
+const ANY_SHAPES: [&str; 32] = [
     "sum axis",
     "prod axis",
     "min axis skip_nan",
@@ -84,6 +84,9 @@ const ANY_SHAPES: [&str; 29] = [
     "argmax axis",
     "argmin axis skip_nan",
     "argmax axis skip_nan",
+    "median axis",
+    "quantile axis",
+    "mad axis",
     "iota",
     "scan_in_place",
     "sort_in_place",

@@ -418,6 +418,19 @@ pub(crate) fn table() -> Vec<Verb> {
         verb("merge", |q, a| q.merge(&a.sorted, &a.sorted, &mut a.both)),
         verb("top_k", |q, a| q.top_k(&a.y, &mut a.few, &mut a.few_others)),
         verb("kth", |q, a| q.kth(&a.numbers, a.numbers.len() / 3, &mut a.float())),
+        verb("median", |q, a| q.median(&a.y, &mut a.one)),
+        verb("median axis", |q, a| {
+            q.median(a.as_rows(&a.numbers)?.axis(1), &mut a.few.cast_bits().reshape([a.rows(), 1])?)
+        }),
+        verb("quantile", |q, a| q.quantile(&a.numbers, 0.3, &mut a.float())),
+        verb("quantile axis", |q, a| {
+            q.quantile(a.as_columns(&a.y)?.axis(0), 0.3, &mut a.few.reshape([1, a.rows()])?)
+        }),
+        verb("quantile segments", |q, a| q.quantile(a.y.segments(&a.offsets), 0.9, &mut a.few)),
+        verb("mad", |q, a| q.mad(&a.numbers, &mut a.float())),
+        verb("mad axis", |q, a| {
+            q.mad(a.as_rows(&a.numbers)?.axis(1), &mut a.few.cast_bits().reshape([a.rows(), 1])?)
+        }),
         verb("gather", |q, a| q.gather(&a.y, &a.sorted, Outside::Last, &mut a.out)),
         verb("scatter", |q, a| q.scatter(&a.y, &a.other, &mut a.out))
             .after(|q, a| q.iota(&mut a.other, 3, 1)),
@@ -513,6 +526,7 @@ pub(crate) fn table() -> Vec<Verb> {
         }),
         verb("top_k first", |q, a| q.top_k(a.y.first(&a.count), &mut a.few, &mut a.few_others)),
         verb("kth first", |q, a| q.kth(a.numbers.first(&a.count), a.numbers.len() / 8, &mut a.float())),
+        verb("median first", |q, a| q.median(a.numbers.first(&a.count).skip_nan(), &mut a.float())),
         verb("gather first", |q, a| q.gather(&a.y, a.sorted.first(&a.count), Outside::Last, &mut a.out)),
         verb("scatter first", |q, a| q.scatter(a.y.first(&a.count), &a.other, &mut a.out))
             .after(|q, a| q.iota(&mut a.other, 3, 1)),

@@ -54,7 +54,7 @@ impl<'a, T: Element, const D: usize> Over<'a, T, D> {
         self.parts
     }
 
-    /// Ignores NaNs in a search for the smallest or the largest element.
+    /// Leaves NaNs out of a search for the smallest or the largest element, or for a median or another quantile.
     pub fn skip_nan(self) -> Candidates<'a, T, D> {
         Candidates { over: self, skips_nan: true }
     }
@@ -80,13 +80,13 @@ impl<'a, T: Element, const D: usize> Prefix<'a, T, D> {
         self.count
     }
 
-    /// Ignores NaNs in a search for the smallest or the largest element.
+    /// Leaves NaNs out of a search for the smallest or the largest element, or for a median or another quantile.
     pub fn skip_nan(self) -> Candidates<'a, T, D> {
         Over::from(self).skip_nan()
     }
 }
 
-/// The elements among which a verb searches the smallest or the largest.
+/// The elements among which a verb searches the smallest or the largest, or a median or another quantile.
 ///
 /// An argument `impl Into<Candidates<T, D>>` can be anything that an [`Over`] can be. By default, a NaN makes the
 /// result a NaN or its place; `skip_nan` ignores NaNs.
@@ -178,7 +178,8 @@ impl<T: Element, const D: usize> DeviceArray<T, D> {
         Prefix { array: self, count: Some(count) }
     }
 
-    /// Ignores NaNs in a search for the smallest or the largest element of the array.
+    /// Leaves NaNs out of a search for the smallest or the largest element of the array, or for a median or another
+    /// quantile.
     pub fn skip_nan(&self) -> Candidates<'_, T, D> {
         Over::from(self).skip_nan()
     }
