@@ -595,7 +595,8 @@ pub trait Algorithms: sealed::Queue {
         sort::sort_pairs_in_place(&VerbQueue::new(self.queue(), "sort_pairs_in_place")?, keys, values, sort)
     }
 
-    /// Enqueues `places` = for each element of the sorted array, its place in `x`.
+    /// Enqueues `places` = for each element that [`sort`](Self::sort) writes, its place: the number of elements before it
+    /// in the array, along the axis or in the segment.
     ///
     /// # Example
     /// ```
@@ -604,25 +605,33 @@ pub trait Algorithms: sealed::Queue {
     /// let (x, mut places) = (ctx.array(&[3_u32, 1, 4, 1])?, ctx.zeros([4])?);
     /// queue.argsort(&x, &mut places, Sort::ascending())?;
     /// assert_eq!(queue.read(&places).wait()?, [1, 3, 0, 2]);
+    /// let (table, mut of_columns) = (x.reshape([2, 2])?, ctx.zeros([2, 2])?);
+    /// queue.argsort(table.axis(0), &mut of_columns, Sort::descending())?;
+    /// assert_eq!(queue.read(&of_columns).wait()?, [1, 0, 0, 1]);
     /// # Ok::<(), fencepost::Error>(())
     /// ```
     #[track_caller]
     fn argsort<'a, T: Reducible, const D: usize>(
         &self,
-        x: impl Into<Prefix<'a, T, D>>,
+        x: impl Into<Over<'a, T, D>>,
         places: &mut DeviceArray<u32, D>,
         sort: Sort,
     ) -> Result<()> {
         sort::argsort(&VerbQueue::new(self.queue(), "argsort")?, x.into(), places, sort)
     }
 
-    /// Enqueues `values` = the k largest elements of `x`, the largest first, and `places` = their places. k is the
-    /// length of both arrays, and at most that of the array of `x`. Of equal elements, earlier ones come first. If
-    /// there are fewer first elements than k, the results after theirs are not written: a program that reads the
-    /// results then needs the number of first elements too.
+    /// Enqueues `values` = the k largest elements of `x`, the largest first, and `places` = their places: of the array,
+    /// along the axis or in each segment. Of equal elements, earlier ones come first. If there are fewer first elements
+    /// than k, or fewer elements in a segment, the results after theirs are not written: a program that reads the
+    /// results then needs the number of elements too.
     ///
     /// The order is that of a [`sort`](Self::sort): a NaN is larger than infinity, and a NaN with a sign smaller than
     /// -infinity. No NaN is left out.
+    ///
+    /// # Shape
+    /// For a whole array and for first elements, k is the length of both results, and at most that of the array. Along
+    /// an axis, the results have the shape of `x`, but length k along the axis. For segments, they have the shape
+    /// `[segments, k]`.
     ///
     /// # Example
     /// ```
@@ -637,14 +646,19 @@ pub trait Algorithms: sealed::Queue {
     /// let count = ctx.array(&[2])?;
     /// queue.top_k(x.first(&count), &mut values, &mut places)?;
     /// assert_eq!(queue.read(&values.slice(0..2)?).wait()?, [7.0, 3.0]);
+    ///
+    /// let (table, mut of_rows, mut columns) = (x.reshape([2, 2])?, ctx.zeros([2, 1])?, ctx.zeros([2, 1])?);
+    /// queue.top_k(table.axis(1), &mut of_rows, &mut columns)?;
+    /// assert_eq!(queue.read(&of_rows).wait()?, [7.0, 7.0]);
+    /// assert_eq!(queue.read(&columns).wait()?, [1, 1]);
     /// # Ok::<(), fencepost::Error>(())
     /// ```
     #[track_caller]
-    fn top_k<'a, T: Reducible>(
+    fn top_k<'a, T: Reducible, const D: usize, const E: usize>(
         &self,
-        x: impl Into<Prefix<'a, T>>,
-        values: &mut DeviceArray<T>,
-        places: &mut DeviceArray<u32>,
+        x: impl Into<Over<'a, T, D>>,
+        values: &mut DeviceArray<T, E>,
+        places: &mut DeviceArray<u32, E>,
     ) -> Result<()> {
         top::top_k(&VerbQueue::new(self.queue(), "top_k")?, x.into(), values, places)
     }

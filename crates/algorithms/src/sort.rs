@@ -5,14 +5,17 @@ use crate::elementwise::{bits, flat, iota, same_shape};
 use crate::order::{flips, order_key};
 use crate::passes::one_count;
 use crate::radix::{self, Arrays, Order, Payload, PreparedSort};
+use crate::rearrange::{Outside, gather};
 use crate::reducible::Reducible;
 use crate::refusals::{Named, check};
 use crate::rows::{Rows, count_of};
 use crate::sorted::{Side, searchsorted};
+use crate::trusted;
 use crate::tuning::WIDE;
 use crate::typed_kernel::compiled;
 use crate::verb_queue::VerbQueue;
-use fencepost_core::{DeviceArray, ErrorDetail, Over, Parts, Prefix, Result};
+use fencepost_core::{DeviceArray, ErrorDetail, Grid, Over, Parts, Prefix, Result};
+use fencepost_derive::KernelArgs;
 use fencepost_kernels::PART_COUNT;
 use std::ops::Range;
 
@@ -135,18 +138,42 @@ pub(crate) fn sort_pairs<T: Reducible, V: Reducible, const D: usize>(
     sorted(queue, array, keys.count(), &order, Some(bits(values)?), out)
 }
 
-/// Enqueues the places of the elements in sorted order, for all elements or only the first ones.
+/// Enqueues the places of the elements in sorted order: of an array, of its first elements, of each segment, or along an
+/// axis.
 #[track_caller]
 pub(crate) fn argsort<T: Reducible, const D: usize>(
     queue: &VerbQueue<'_>,
-    x: Prefix<'_, T, D>,
+    x: Over<'_, T, D>,
     places: &DeviceArray<u32, D>,
     sort: Sort,
 ) -> Result<()> {
-    same_shape(queue, x.array(), "places", places)?;
+    let array = x.array();
+    same_shape(queue, array, "places", places)?;
     let order = sort.order::<T>(Payload::Places)?;
-    let out = Arrays { keys: None, values: Some(flat(places)?) };
-    sorted(queue, x.array(), x.count(), &order, None, out)
+    let out = flat(places)?;
+    match x.parts() {
+        Parts::Segments(offsets) => {
+            let x = bits(array)?;
+            let offsets = flat(offsets)?;
+            check(queue, &[("x", &x), ("offsets", &offsets)], &[("places", &out)])?;
+            places_of_segments(queue, [&x, &out], &offsets, None, &order)
+        }
+        Parts::Axis(axis) => {
+            let view = View::along(queue, array, axis)?;
+            let x = bits(array)?;
+            check(queue, &[("x", &x)], &[("places", &out)])?;
+            if x.is_empty() {
+                return Ok(());
+            }
+            let rows = Rows::new(queue, view, &x, &out)?;
+            places_of_segments(queue, [&rows.x, &rows.out], &rows.offsets, Some(&rows), &order)?;
+            rows.leave(queue)
+        }
+        parts => {
+            let out = Arrays { keys: None, values: Some(out) };
+            sorted(queue, array, count_of(parts), &order, None, out)
+        }
+    }
 }
 
 #[track_caller]
@@ -222,9 +249,7 @@ fn of_segments<T: Reducible>(
     if n == 0 {
         return Ok(());
     }
-    // The segments have the numbers from 0 to the number of offsets.
-    let digits = u32::BITS - (offsets.len() as u32).leading_zeros();
-    let by_segment = Sort::ascending().bits(0..digits.max(1)).order::<u32>(Payload::Values)?;
+    let by_segment = order_of_segments(&offsets)?;
     // Not in a closure, because then the memory would name the closure as its caller.
     let segments = queue.scratch::<u32>(n)?;
     let places = queue.scratch::<u32>(n)?;
@@ -248,4 +273,62 @@ fn of_segments<T: Reducible>(
     searchsorted(queue, (&offsets).into(), &places, Side::Right, &segments)?;
     first.enqueue(queue)?;
     second.enqueue(queue)
+}
+
+/// Returns the order of pairs whose keys are the numbers of segments, from 0 to the number of offsets.
+fn order_of_segments(offsets: &DeviceArray<u32>) -> Result<Order> {
+    let digits = u32::BITS - (offsets.len() as u32).leading_zeros();
+    Sort::ascending().bits(0..digits.max(1)).order::<u32>(Payload::Values)
+}
+
+/// Enqueues the places of the elements of each segment in sorted order: a sort of the places by element, followed by a
+/// stable sort by segment. The arrays must already be checked. If the segments are rows, they are written only once all
+/// memory is allocated.
+#[track_caller]
+pub(crate) fn places_of_segments(
+    queue: &VerbQueue<'_>,
+    [x, out]: [&DeviceArray<u32>; 2],
+    offsets: &DeviceArray<u32>,
+    rows: Option<&Rows<'_, u32>>,
+    by_key: &Order,
+) -> Result<()> {
+    let n = x.len();
+    if n == 0 {
+        return Ok(());
+    }
+    let by_segment = order_of_segments(offsets)?;
+    let segments = queue.scratch::<u32>(n)?;
+    let places = queue.scratch::<u32>(n)?;
+    let keys = queue.scratch::<u32>(n)?;
+    let sorted = queue.scratch::<u32>(n)?;
+    let unused = queue.scratch::<u32>(n)?;
+    let values =
+        |array: &DeviceArray<u32>| Arrays { keys: Some(unused.clone()), values: Some(array.clone()) };
+    let input = Arrays { keys: Some(x.clone()), values: None };
+    let first = PreparedSort::new(queue, by_key, n, None, Some(input), values(&places))?;
+    let input = Arrays { keys: Some(keys.clone()), values: Some(places.clone()) };
+    let second = PreparedSort::new(queue, &by_segment, n, None, Some(input), values(&sorted))?;
+    let local = trusted::kernel_with::<PlacesArgs<'_>>(queue, &WIDE)?;
+    compiled::<u32>(queue, "iota", &WIDE)?;
+    if let Some(rows) = rows {
+        rows.enter(queue)?;
+    }
+    iota(queue, &places, 0, 1)?;
+    searchsorted(queue, offsets.into(), &places, Side::Right, &segments)?;
+    first.enqueue(queue)?;
+    gather(queue, &segments, (&places).into(), Outside::Zero, &mut keys.clone())?;
+    second.enqueue(queue)?;
+    let mut out = out.clone();
+    let args = PlacesArgs { n: n as u32, places: &sorted, segments: &segments, offsets, out: &mut out };
+    queue.launch(&local, Grid::threads([n]), args)
+}
+
+#[derive(KernelArgs)]
+#[kernel(source = "places_in_segments.wgsl", crate = fencepost_kernels)]
+struct PlacesArgs<'a> {
+    n: u32,
+    places: &'a DeviceArray<u32>,
+    segments: &'a DeviceArray<u32>,
+    offsets: &'a DeviceArray<u32>,
+    out: &'a mut DeviceArray<u32>,
 }

@@ -59,6 +59,7 @@ const BUILTINS: &[(&str, &str)] = shaders![
     "nonzero.wgsl",
     "overlap_add.wgsl",
     "permute.wgsl",
+    "places_in_segments.wgsl",
     "radix_count.wgsl",
     "radix_scatter.wgsl",
     "random.wgsl",
@@ -87,6 +88,7 @@ const BUILTINS: &[(&str, &str)] = shaders![
     "spin.wgsl",
     "strided.wgsl",
     "take_ranked.wgsl",
+    "take_rows.wgsl",
     "transpose.wgsl",
 ];
 

@@ -131,6 +131,10 @@ const TRUSTED: &[TrustedKernel] = &[
         "elements are below n; a frame is below the number of frames, and an element of it below the length of the window",
     ),
     all("permute", "the host derives the counts and the strides from the shape, so that a place is below n"),
+    all(
+        "places_in_segments",
+        "elements are below n, and the number of a segment is at most the number of offsets",
+    ),
     indices(
         "radix_count",
         "elements are below n; a digit is below 16 because of its mask; the counters begin with zeros",
@@ -211,6 +215,11 @@ const TRUSTED: &[TrustedKernel] = &[
     all(
         "take_ranked",
         "elements are below n; the place of a result is compared with the length of values, because x is read twice",
+    ),
+    all(
+        "take_rows",
+        "the host derives the counts from the shape, so that a segment is below the number of offsets, less one; the place of an \
+         element is compared with the length of its segment, which is within n, because the order may be that of other offsets",
     ),
     all(
         "transpose",

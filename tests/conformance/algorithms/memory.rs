@@ -88,6 +88,14 @@ const VERBS: &[(&str, Verb)] = &[
         let columns = a.x.reshape([N / 10, 10])?;
         queue.sort(columns.axis(0), &mut a.out.reshape([N / 10, 10])?, Sort::ascending())
     }),
+    ("argsort axis", |queue, a| {
+        let columns = a.x.reshape([N / 10, 10])?;
+        queue.argsort(columns.axis(0), &mut a.out.reshape([N / 10, 10])?, Sort::ascending())
+    }),
+    ("median axis", |queue, a| {
+        let columns = a.x.reshape([N / 10, 10])?;
+        queue.median(columns.axis(0), &mut a.out.slice(0..10)?.reshape([1, 10])?)
+    }),
     ("random_permutation", |queue, a| queue.random_permutation(&mut a.out, Philox::seed(1))),
     ("fft", |queue, a| {
         let x = as_complex(&a.x, N / 2)?;

@@ -348,6 +348,20 @@ impl Calls {
             self.add("kth u32", move |q, a| q.kth(&a.x, k, &mut a.one));
             self.add("kth i32", move |q, a| q.kth(&a.y.cast_bits::<i32>(), k, &mut a.one.cast_bits()));
         }
+        self.add("argsort segments f32", |q, a| {
+            q.argsort(a.numbers.segments(&a.offsets), &mut a.out, Sort::descending())
+        });
+        self.add("top_k segments f32", |q, a| {
+            let mut values = a.out.slice(0..7 * FEW)?.cast_bits().reshape([FEW, 7])?;
+            let mut places = a.other.slice(0..7 * FEW)?.reshape([FEW, 7])?;
+            q.top_k(a.numbers.segments(&a.offsets), &mut values, &mut places)
+        });
+        self.add("top_k columns", |q, a| {
+            let x = a.y.slice(0..330)?.reshape([2, 55, 3])?;
+            let shape = [2, 4, 3];
+            let mut places = a.other.slice(0..24)?.reshape(shape)?;
+            q.top_k(x.axis(1), &mut a.out.slice(0..24)?.reshape(shape)?, &mut places)
+        });
         self.add("top_k f32", |q, a| q.top_k(&a.numbers, &mut a.few.cast_bits(), &mut a.few_others));
         self.add("top_k equal", |q, a| q.top_k(&a.x, &mut a.out.slice(0..150)?, &mut a.other.slice(0..150)?));
         self.add("top_k all", |q, a| q.top_k(&a.y, &mut a.out, &mut a.other));

@@ -62,8 +62,9 @@ const BY_KEY: &[&str] = &["keyed", "reduce_by_key", "scan_by_key"];
 const SEGMENTS: &[&str] =
     &["arg_segments", "reduce_segments", "segment_heads", "segment_of", "segment_stages"];
 const HISTOGRAMS: &[&str] = &["bin_counts", "bin_exact", "bin_weights", "bins", "round_exact"];
-const SORTS: &[&str] = &["order_keys", "radix_count", "radix_scatter", "sort_small", "tile_ranks"];
-const RANKS: &[&str] = &["merge", "rank_count", "rank_digit", "search_sorted", "take_ranked"];
+const SORTS: &[&str] =
+    &["order_keys", "places_in_segments", "radix_count", "radix_scatter", "sort_small", "tile_ranks"];
+const RANKS: &[&str] = &["merge", "rank_count", "rank_digit", "search_sorted", "take_ranked", "take_rows"];
 const QUANTILES: &[&str] = &[
     "between",
     "deviation",

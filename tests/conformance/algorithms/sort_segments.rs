@@ -10,6 +10,8 @@ pub fn cases() -> Vec<Case> {
         case("a13_each_segment_has_its_elements_in_order", segments),
         case("a13_a_sort_of_segments_is_stable_and_keeps_the_bits", stable),
         case("a13_a_sort_of_segments_writes_its_results_alone", guards),
+        case("a13_the_places_in_segments_are_those_of_the_sorted_elements", places),
+        case("a13_the_places_along_each_axis_are_those_of_the_sorted_elements", places_along),
     ]
 }
 
@@ -125,4 +127,56 @@ fn guards(s: &Subject) {
         assert!(queue.read(&all).wait().unwrap() == around(&list, 1), "the input stays");
         assert_eq!(queue.read(&offsets).wait().unwrap(), [7, 99]);
     }
+}
+
+fn places(s: &Subject) {
+    let queue = s.ctx().queue("q");
+    let mut rng = fastrand::Rng::with_seed(132);
+    for len in [0, 1, 300, 4200] {
+        // Many elements are equal, so that the order of equal ones shows.
+        let list: Vec<f32> = (0..len).map(|_| rng.i32(-40..40) as f32).collect();
+        let x = queue.array(&list).unwrap();
+        for (at, offsets) in cuts(&mut rng, len).into_iter().enumerate() {
+            let sort = [Sort::ascending(), Sort::descending()][at % 2];
+            let on_device = queue.array(&offsets).unwrap();
+            let found = guarded(&queue, len, |out| queue.argsort(x.segments(&on_device), out, sort));
+            let ends: Vec<usize> = offsets.iter().map(|&offset| len.min(offset as usize)).collect();
+            let ends = [&[0][..], &ends, &[len]].concat();
+            let of_segment = |ends: &[usize]| host::argsort(&list[ends[0]..ends[1]], sort).unwrap();
+            let expected = ends.windows(2).map(of_segment).collect::<Vec<_>>().concat();
+            assert!(found == expected, "{len}: {offsets:?}");
+        }
+    }
+}
+
+fn places_along(s: &Subject) {
+    let queue = s.ctx().queue("q");
+    let mut rng = fastrand::Rng::with_seed(133);
+    for shape in [[1, 1, 1], [3, 40, 1], [2, 7, 50], [4, 70, 6], [1, 2100, 2]] {
+        let [first, second, third] = shape;
+        let list: Vec<i32> = (0..first * second * third).map(|_| rng.i32(-40..40)).collect();
+        let x = queue.array(&list).unwrap().reshape(shape).unwrap();
+        let sort = Sort::descending();
+        let mut out = queue.empty(shape).unwrap();
+        for axis in 0..3 {
+            queue.argsort(x.axis(axis), &mut out, sort).unwrap();
+            let found = queue.read(&out).wait().unwrap();
+            let n = shape[axis];
+            let inner: usize = shape[axis + 1..].iter().product();
+            for column in 0..list.len() / n {
+                let at = |i: usize| (column / inner * n + i) * inner + column % inner;
+                let elements: Vec<i32> = (0..n).map(|i| list[at(i)]).collect();
+                let places: Vec<u32> = (0..n).map(|i| found[at(i)]).collect();
+                assert_eq!(places, host::argsort(&elements, sort).unwrap(), "along {axis} of {shape:?}");
+            }
+        }
+    }
+    let x = queue.zeros::<u32, 2>([4, 5]).unwrap();
+    let mut out = queue.full([4, 5], 7).unwrap();
+    let sort = Sort::ascending();
+    assert_refused!(queue.argsort(x.axis(2), &mut out, sort), Axis { axis: 2, rank: 2, .. });
+    assert_refused!(queue.argsort(x.axis(1), &mut queue.zeros([4, 1]).unwrap(), sort), Shape);
+    assert_refused!(queue.argsort(x.axis(0), &mut x.clone(), sort), Aliased);
+    assert_refused!(queue.argsort(x.axis(0), &mut out, sort.bits(3..3)), Value);
+    assert_eq!(queue.read(&out).wait().unwrap(), [7; 20]);
 }

@@ -10,6 +10,8 @@ pub fn cases() -> Vec<Case> {
         case("a14_a_query_has_the_number_of_elements_before_it", searches),
         case("a14_a_merge_keeps_the_elements_of_both_arrays_in_order", merges),
         case("a14_the_largest_elements_are_exact_and_the_first_of_equal_ones", largest),
+        case("a14_the_largest_elements_along_each_axis_are_those_of_the_host", largest_along),
+        case("a14_the_largest_elements_of_segments_are_those_of_the_host", largest_of_segments),
         case("a14_searches_merges_and_ranks_write_their_results_alone", guards),
     ]
 }
@@ -117,6 +119,83 @@ fn largest(s: &Subject) {
             _ => of::<u32>(&queue, &list, k),
         }
     }
+}
+
+fn largest_along(s: &Subject) {
+    let queue = s.ctx().queue("q");
+    let mut rng = fastrand::Rng::with_seed(74);
+    for shape in [[1, 1, 1], [3, 40, 1], [2, 7, 50], [4, 70, 6], [1, 2100, 2]] {
+        let list = words(shape.iter().product(), &mut rng);
+        let x = queue.array(&list).unwrap().cast_bits::<f32>().reshape(shape).unwrap();
+        for axis in 0..3 {
+            let n = shape[axis];
+            let inner: usize = shape[axis + 1..].iter().product();
+            for k in [0, 1, 5, n] {
+                let k = k.min(n);
+                let mut of_results = shape;
+                of_results[axis] = k;
+                let mut values = queue.empty(of_results).unwrap();
+                let mut places = queue.empty(of_results).unwrap();
+                queue.top_k(x.axis(axis), &mut values, &mut places).unwrap();
+                let values = queue.read(&values.cast_bits::<u32>()).wait().unwrap();
+                let places = queue.read(&places).wait().unwrap();
+                for column in 0..list.len() / n {
+                    let at = |count: usize, i: usize| (column / inner * count + i) * inner + column % inner;
+                    let elements: Vec<f32> = (0..n).map(|i| f32::from_bits(list[at(n, i)])).collect();
+                    let (largest, of_largest) = host::top_k(&elements, k).unwrap();
+                    let found: Vec<u32> = (0..k).map(|i| values[at(k, i)]).collect();
+                    assert_eq!(found, bits(&largest), "{k} along {axis} of {shape:?}");
+                    let found: Vec<u32> = (0..k).map(|i| places[at(k, i)]).collect();
+                    assert_eq!(found, of_largest, "{k} along {axis} of {shape:?}");
+                }
+            }
+        }
+    }
+    let x = queue.full([4, 5], 3_u32).unwrap();
+    let mut out = queue.full([4, 2], 7_u32).unwrap();
+    let shape = |shape: [usize; 2]| queue.zeros::<u32, 2>(shape).unwrap();
+    for wrong in [[4, 6], [5, 2], [4, 3]] {
+        assert_refused!(queue.top_k(x.axis(1), &mut shape(wrong), &mut out.clone()), Shape);
+        assert_refused!(queue.top_k(x.axis(1), &mut out, &mut shape(wrong)), Shape);
+    }
+    assert_refused!(queue.top_k(x.axis(1), &mut shape([4, 6]), &mut shape([4, 6])), Shape);
+    assert_refused!(queue.top_k(x.axis(2), &mut out.clone(), &mut out), Axis);
+    assert_refused!(queue.top_k(x.axis(1), &mut out.clone(), &mut out), Aliased);
+    assert_eq!(queue.read(&out).wait().unwrap(), [7; 8]);
+}
+
+fn largest_of_segments(s: &Subject) {
+    let queue = s.ctx().queue("q");
+    let mut rng = fastrand::Rng::with_seed(75);
+    for len in [1, 300, 4200] {
+        let list = words(len, &mut rng);
+        let x = queue.array(&list).unwrap();
+        let end = len as u32;
+        let mut many: Vec<u32> = (0..30).map(|_| rng.u32(0..=end)).collect();
+        many.sort_unstable();
+        for offsets in [vec![0, end], many, vec![end / 3, end / 2, end + 5, end + 9]] {
+            let on_device = queue.array(&offsets).unwrap();
+            let count = offsets.len() - 1;
+            for k in [1, 4, 50] {
+                let outputs = Outputs::<u32, 1, 1>::new(&queue, [count * k], [count * k]);
+                let [values] = outputs.elements.each_ref().map(|out| out.reshape([count, k]).unwrap());
+                let [places] = outputs.words.each_ref().map(|out| out.reshape([count, k]).unwrap());
+                queue.top_k(x.segments(&on_device), &mut values.clone(), &mut places.clone()).unwrap();
+                let [mut all, mut of_all] = [vec![], vec![]];
+                for ends in offsets.windows(2) {
+                    let segment = &list[len.min(ends[0] as usize)..len.min(ends[1] as usize)];
+                    let (largest, of_largest) = host::top_k(segment, k.min(segment.len())).unwrap();
+                    all.extend(padded(&largest, k));
+                    of_all.extend(padded(&of_largest, k));
+                }
+                assert!(outputs.read(&queue) == [all, of_all], "{k} in {offsets:?} of {len}");
+            }
+        }
+    }
+    let x = queue.zeros::<u32, 1>([9]).unwrap();
+    let offsets = queue.zeros::<u32, 1>([3]).unwrap();
+    let [mut values, mut places] = [(); 2].map(|()| queue.zeros([3, 2]).unwrap());
+    assert_refused!(queue.top_k(x.segments(&offsets), &mut values, &mut places), Shape);
 }
 
 fn refused(s: &Subject) {

@@ -105,7 +105,8 @@ const ANY_SHAPES: [&str; 32] = [
     "welch",
 ];
 /// Verbs whose result is reshaped in the table before the call.
-const RESHAPED: [&str; 4] = ["transpose", "permute", "scan axis", "sort axis"];
+const RESHAPED: [&str; 7] =
+    ["transpose", "permute", "scan axis", "sort axis", "argsort axis", "top_k segments", "top_k axis"];
 
 fn shapes(s: &Subject) {
     let (ctx, queue) = s.with_queue("q");

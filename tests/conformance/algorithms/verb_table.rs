@@ -414,9 +414,26 @@ pub(crate) fn table() -> Vec<Verb> {
             q.copy(&a.y, &mut a.other)
         }),
         verb("argsort", |q, a| q.argsort(&a.x, &mut a.out, Sort::descending().bits(0..8))),
+        verb("argsort segments", |q, a| {
+            q.argsort(a.y.segments(&a.offsets), &mut a.out, Sort::ascending().bits(8..20))
+        }),
+        verb("argsort axis", |q, a| {
+            let columns = a.as_columns(&a.y)?;
+            q.argsort(columns.axis(0), &mut a.out.reshape(columns.shape())?, Sort::descending().bits(8..20))
+        }),
         verb("searchsorted", |q, a| q.searchsorted(&a.sorted, &a.x, Side::Right, &mut a.out)),
         verb("merge", |q, a| q.merge(&a.sorted, &a.sorted, &mut a.both)),
         verb("top_k", |q, a| q.top_k(&a.y, &mut a.few, &mut a.few_others)),
+        verb("top_k segments", |q, a| {
+            let one_each = [a.rows(), 1];
+            let mut places = a.few_others.reshape(one_each)?;
+            q.top_k(a.y.segments(&a.offsets), &mut a.few.reshape(one_each)?, &mut places)
+        }),
+        verb("top_k axis", |q, a| {
+            let one_each = [1, a.rows()];
+            let mut places = a.few_others.reshape(one_each)?;
+            q.top_k(a.as_columns(&a.y)?.axis(0), &mut a.few.reshape(one_each)?, &mut places)
+        }),
         verb("kth", |q, a| q.kth(&a.numbers, a.numbers.len() / 3, &mut a.float())),
         verb("median", |q, a| q.median(&a.y, &mut a.one)),
         verb("median axis", |q, a| {

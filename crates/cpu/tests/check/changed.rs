@@ -39,6 +39,11 @@ fn launches() -> Vec<Changed> {
             &[300, 70, 0, 0],
             vec![numbers(300), far(258), far(10), numbers(300), numbers(300), numbers(2)],
         ),
+        launch(
+            "take_rows",
+            &[300, 7, 1, 21],
+            vec![numbers(300), far(300), vec![0, 100, 200, 300], numbers(21), numbers(21)],
+        ),
     ]
 }
 

@@ -99,6 +99,10 @@ fn r07_the_builtin_kernels_have_no_mistake() {
             "nonzero.wgsl" => (&[300, 70], vec![words(300), numbers(5)]),
             "overlap_add.wgsl" => (&[300, 100, 20, 9, 10, 0, 20, 0], vec![words(540), words(20), words(300)]),
             "permute.wgsl" => (&[300, 1, 1, 5, 6, 10, 0, 0, 0, 1, 50, 5], vec![words(300), numbers(300)]),
+            "places_in_segments.wgsl" => {
+                let segments = (0..300).map(|n| n / 30 + 1).collect();
+                (&[300], vec![numbers(300), segments, (0..10).map(|n| n * 30).collect(), numbers(300)])
+            }
             "random.wgsl" => (&[300, 0, 0, 0, 0, 0, 7, 0, 0, 0], vec![numbers(300)]),
             "radix_count.wgsl" => (&[300, 70, 5, 4, 15, 0, 0], vec![numbers(300), numbers(80)]),
             "radix_scatter.wgsl" => (
@@ -172,6 +176,11 @@ fn r07_the_builtin_kernels_have_no_mistake() {
             }
             "sort_small.wgsl" => (&[300, 0, 32, 0, 0, 2, 8, 0], vec![numbers(300); 6]),
             "spin.wgsl" => (&[10], vec![numbers(300)]),
+            "take_rows.wgsl" => {
+                let order = (0..300).map(|n| n % 100).collect();
+                let offsets = vec![0, 100, 200, 300];
+                (&[300, 7, 1, 21], vec![words(300), order, offsets, numbers(21), numbers(21)])
+            }
             "transpose.wgsl" => (&[15, 20, 2, 1, 2], vec![words(300), numbers(300)]),
             other => panic!("{other} has no arguments here"),
         };

@@ -214,6 +214,7 @@ mod tests {
         "nonzero",
         "overlap_add",
         "permute",
+        "places_in_segments",
         "radix_count",
         "radix_scatter",
         "random",
@@ -240,6 +241,7 @@ mod tests {
         "sort_small",
         "strided",
         "take_ranked",
+        "take_rows",
         "transpose",
     ];
 
