@@ -33,6 +33,7 @@ mod quantiles;
 mod random;
 mod rearrange;
 mod reduce;
+mod rolling;
 mod scan;
 mod scan_segments;
 mod search;
@@ -101,6 +102,7 @@ pub fn cases() -> Vec<Case> {
         quantiles::cases(),
         random::cases(),
         rearrange::cases(),
+        rolling::cases(),
         scan::cases(),
         scan_segments::cases(),
         select::cases(),

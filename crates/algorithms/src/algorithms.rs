@@ -14,15 +14,17 @@ use crate::random::Philox;
 use crate::rearrange::{Integer, Outside};
 use crate::reducible::{Operation, Reducible};
 use crate::reductions::Floats;
+use crate::rolling::Rolling;
 use crate::scan::Scan;
 use crate::select::Kept;
 use crate::sort::Sort;
 use crate::sorted::Side;
 use crate::stft::{StftPlan, Welch};
+use crate::sum_threshold::SumThreshold;
 use crate::verb_queue::VerbQueue;
 use crate::{
     by_key, convolution, elementwise, fft, fft_shift, histogram, map, matmul, quantile, random, rearrange,
-    reductions, scan, select, sort, sorted, stft, strided, top, weighted,
+    reductions, rolling, scan, select, sort, sorted, stft, strided, sum_threshold, top, weighted,
 };
 use fencepost_core::{
     Candidates, CommandQueue, ComplexNumber, DeviceArray, Element, Matrices, Over, Pending, Prefix, Result,
@@ -770,6 +772,62 @@ pub trait Algorithms: sealed::Queue {
         out: &mut DeviceArray<f32, E>,
     ) -> Result<()> {
         quantile::mad(&VerbQueue::new(self.queue(), "mad")?, x.into(), out)
+    }
+
+    /// Enqueues `out` = the median, the smallest or the largest element of the window around each element, as
+    /// [`Rolling`] says. A NaN makes the results of its windows NaNs, unless the windows leave NaNs out. A window
+    /// without elements gives a NaN, or 0 for integers.
+    ///
+    /// # Example
+    /// ```
+    /// use fencepost::prelude::*;
+    /// # let (ctx, queue) = fencepost::doctest();
+    /// let noisy = ctx.array(&[0_u32, 0, 0, 0, 9, 7, 0, 7, 7])?.reshape([3, 3])?;
+    /// let mut out = ctx.zeros([3, 3])?;
+    /// queue.rolling(&noisy, &mut out, Rolling::median([3, 3]))?;          // a median filter of a picture
+    /// assert_eq!(queue.read(&out).wait()?, [0, 0, 3, 0, 0, 7, 3, 7, 7]);
+    /// queue.rolling(&noisy, &mut out, Rolling::max([3, 1]))?;             // along the first axis
+    /// assert_eq!(queue.read(&out).wait()?, [0, 9, 7, 0, 9, 7, 0, 9, 7]);
+    /// # Ok::<(), fencepost::Error>(())
+    /// ```
+    #[track_caller]
+    fn rolling<T: Reducible, const D: usize>(
+        &self,
+        x: &DeviceArray<T, D>,
+        out: &mut DeviceArray<T, D>,
+        rolling: Rolling<'_, D>,
+    ) -> Result<()> {
+        rolling::rolling(&VerbQueue::new(self.queue(), "rolling")?, x, out, rolling)
+    }
+
+    /// Enqueues `flags` = a number that is not 0 for each element of `x` in a window with a sum above its threshold,
+    /// else 0, as [`SumThreshold`] says. In a window, an element that a shorter window flagged counts as the threshold
+    /// of an element. Windows lie inside the array. A sum that is a NaN is not above a threshold.
+    ///
+    /// # Shape
+    /// `flags` has the shape of `x`, and so has `noise`, but with length 1 along the axis.
+    ///
+    /// # Example
+    /// ```
+    /// use fencepost::prelude::*;
+    /// # let (ctx, queue) = fencepost::doctest();
+    /// let x = ctx.array(&[1.0_f32, 9.0, 1.0, 0.0, 3.5, 3.5])?.reshape([2, 3])?;
+    /// let noise = ctx.array(&[2.0_f32, 1.0])?.reshape([2, 1])?;
+    /// let mut flags = ctx.zeros([2, 3])?;
+    /// queue.sum_threshold(&x, &noise, &mut flags, SumThreshold::along(1, 4.0))?;
+    /// assert_eq!(queue.read(&flags).wait()?, [0, 1, 0, 0, 1, 1]);
+    /// # Ok::<(), fencepost::Error>(())
+    /// ```
+    #[track_caller]
+    fn sum_threshold<const D: usize>(
+        &self,
+        x: &DeviceArray<f32, D>,
+        noise: &DeviceArray<f32, D>,
+        flags: &mut DeviceArray<u32, D>,
+        options: SumThreshold,
+    ) -> Result<()> {
+        let queue = VerbQueue::new(self.queue(), "sum_threshold")?;
+        sum_threshold::sum_threshold(&queue, x, noise, flags, options)
     }
 
     /// Enqueues `places` = for each query, the place where it could be inserted into the sorted array `x`: the number

@@ -75,6 +75,7 @@ mod reduce;
 mod reducible;
 mod reductions;
 mod refusals;
+mod rolling;
 mod rows;
 mod scan;
 mod search;
@@ -89,6 +90,7 @@ mod sorted;
 mod stages;
 mod stft;
 mod strided;
+mod sum_threshold;
 mod top;
 mod trusted;
 mod tuning;
@@ -115,10 +117,12 @@ pub use random::Philox;
 pub use rearrange::{Integer, Outside};
 pub use reducible::{Operation, Reducible};
 pub use reductions::Floats;
+pub use rolling::Rolling;
 pub use scan::Scan;
 pub use sort::Sort;
 pub use sorted::Side;
 pub use stft::{StftPlan, Welch};
+pub use sum_threshold::SumThreshold;
 #[cfg(feature = "validation")]
 #[doc(hidden)]
 pub use tuning::{Forced, with_forced};
@@ -129,7 +133,7 @@ pub mod prelude {
     pub use crate::{
         Algorithms, Bins, Choice, ConvolveMode, Exponential, FftNorm, FftPlan, Inputs, Matmul, Matrices,
         Monoid, Normal, Operation, Outside, Philox, QuantileMethod, Quantiles, QueueGroup, RealFftPlan,
-        Reducible, Scan, Side, Sort, StftPlan, Strides, Uniform, Welch, Whole, Window, Words, fftfreq,
-        rfftfreq,
+        Reducible, Rolling, Scan, Side, Sort, StftPlan, Strides, SumThreshold, Uniform, Welch, Whole, Window,
+        Words, fftfreq, rfftfreq,
     };
 }

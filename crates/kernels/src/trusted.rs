@@ -175,6 +175,11 @@ const TRUSTED: &[TrustedKernel] = &[
         "groups are below the end of a row; a workgroup past the last share has none; each lane writes its part",
     ),
     all(
+        "rolling",
+        "the host derives the counts and the strides of the mask from the shapes, and a window ends at the ends of x; the place of an \
+         element in a window is below the number of its elements, at most 2,048",
+    ),
+    all(
         "round_exact",
         "a bin is compared with the number of bins, and sums has 11 words for each; the highest bit is below 320, so that a word \
          of the magnitude and the next one are below 11",
@@ -212,6 +217,10 @@ const TRUSTED: &[TrustedKernel] = &[
         "elements are below n; the place of an element is compared with n, because the keys are read twice",
     ),
     all("strided", "the host checks the least and the greatest place of both arrays"),
+    all(
+        "sum_threshold",
+        "the host derives the counts from the shape, and a window begins and ends inside of a row",
+    ),
     all(
         "take_ranked",
         "elements are below n; the place of a result is compared with the length of values, because x is read twice",

@@ -5,8 +5,8 @@
 //! `_axis` or `_segments`; for first elements, pass `&x[..count]`. `min`, `max`, and the searches that end in `_with`
 //! take the treatment of NaNs as an argument. `scan_with_total` corresponds to `scan_and_total`, and `fold` to `reduce`
 //! of a whole array. `map`, `zip` and `fold` take a closure instead of a text, and `repeated` returns an input of a map
-//! with the shape of the results. Fourier transforms and the verbs made of them compute with `f64`. `warm_up` and
-//! `value_of` have no function.
+//! with the shape of the results. `rolling` takes closures instead of options, and `sum_threshold` a single row. Fourier
+//! transforms and the verbs made of them compute with `f64`. `warm_up` and `value_of` have no function.
 
 mod along;
 mod bins;
@@ -23,6 +23,7 @@ mod products;
 mod quantiles;
 mod random;
 mod selection;
+mod windows;
 
 pub use along::{all_axis, any_axis, argmax_axis, argmin_axis, count_nonzero_axis, mean_axis, reduce};
 pub use bins::{histogram, histogram_fixed, histogram_weighted};
@@ -43,6 +44,7 @@ pub use products::{dot_axis, dot_segments, norm_axis};
 pub use quantiles::{mad, median, quantile, quantile_axis, quantile_segments};
 pub use random::{fill_random, random_permutation};
 pub use selection::{nonzero, partition, select, unique};
+pub use windows::{rolling, sum_threshold};
 
 pub use fencepost_algorithms::for_oracles::Nan;
 use fencepost_algorithms::for_oracles::{ScanParts, scan_parts};

@@ -117,6 +117,7 @@ pub(super) fn calls() -> &'static [Call] {
         all.elementwise();
         all.ordered();
         all.quantiles();
+        all.windows();
         all.moves();
         all.matrices();
         all.matrices_of_bytes();
@@ -519,6 +520,54 @@ impl Calls {
                 .array(&[f32::INFINITY, f32::INFINITY, 1.0, f32::NEG_INFINITY, 2.0, 2.5])?
                 .reshape([2, 3])?;
             q.mad(x.axis(1), &mut a.other.slice(0..2)?.cast_bits().reshape([2, 1])?)
+        });
+    }
+
+    fn windows(&mut self) {
+        for width in [1, 5, 31] {
+            self.add(format!("medians of {width}"), move |q, a| {
+                q.rolling(&a.numbers, &mut a.floats(), Rolling::median([width]))?;
+                let y = a.y.cast_bits::<i32>();
+                q.rolling(&y, &mut a.other.cast_bits(), Rolling::median([width]))
+            });
+        }
+        self.add("medians without nans", |q, a| {
+            let numbers = a.numbers.reshape([3, N / 3])?;
+            let mut out = a.floats().reshape([3, N / 3])?;
+            q.rolling(&numbers, &mut out, Rolling::median([1, 7]).skip_nan())?;
+            let flags = a.x.slice(0..N / 3)?.reshape([1, N / 3])?;
+            let windows = Rolling::median([1, 7]).skip_nan().without(&flags);
+            q.rolling(&numbers, &mut a.other.cast_bits().reshape([3, N / 3])?, windows)
+        });
+        self.add("pictures", |q, a| {
+            let y = a.y.reshape([2, 7, 2, 6, 2])?;
+            let mask = a.x.slice(0..84)?.reshape([1, 7, 2, 6, 1])?;
+            q.rolling(&y, &mut a.out.reshape(y.shape())?, Rolling::median([1, 5, 1, 3, 1]).only(&mask))?;
+            q.rolling(&y, &mut a.other.reshape(y.shape())?, Rolling::min([1, 3, 1, 5, 1]))?;
+            let mask = a.x.slice(0..168)?.reshape([2, 7, 1, 6, 2])?;
+            q.rolling(
+                &y,
+                &mut a.both.slice(0..N)?.reshape(y.shape())?,
+                Rolling::max([1, 3, 1, 5, 1]).only(&mask),
+            )
+        });
+        self.add("sums above thresholds", |q, a| {
+            let x = q.array(&(0..N).map(|i| (i * 7 % 13) as f32 / 2.0).collect::<Vec<f32>>())?;
+            let shape = [4, N / 12, 3];
+            let noise = q.array(&(0..12).map(|i| 1.0 + (i % 3) as f32 / 4.0).collect::<Vec<f32>>())?;
+            let noise = noise.reshape([4, 1, 3])?;
+            let options = SumThreshold::along(1, 4.0).flag(6);
+            q.sum_threshold(&x.reshape(shape)?, &noise, &mut a.out.reshape(shape)?, options)?;
+            q.sum_threshold(&x.reshape(shape)?, &noise, &mut a.other.reshape(shape)?, options.lengths(1))?;
+            // The window is as long as the array, or longer.
+            let few = x.slice(0..6)?.reshape([3, 2])?;
+            let noise = noise.reshape([12])?.slice(0..3)?.reshape([3, 1])?;
+            q.sum_threshold(
+                &few,
+                &noise,
+                &mut a.few.slice(0..6)?.reshape([3, 2])?,
+                SumThreshold::along(1, 2.5),
+            )
         });
     }
 

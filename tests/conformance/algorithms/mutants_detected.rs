@@ -38,6 +38,7 @@ pub fn cases() -> Vec<Case> {
         case("a13_each_mistake_in_the_kernels_of_sorts_is_detected", |s| detected(s, SORTS)),
         case("a14_each_mistake_in_the_kernels_of_ranks_and_merges_is_detected", |s| detected(s, RANKS)),
         case("a14_each_mistake_in_the_kernels_of_quantiles_is_detected", |s| detected(s, QUANTILES)),
+        case("a22_each_mistake_in_the_kernels_of_windows_is_detected", |s| detected(s, WINDOWS)),
         case("a15_each_mistake_in_the_kernels_that_move_elements_is_detected", |s| detected(s, MOVES)),
         case("a16_each_mistake_in_the_kernel_of_random_numbers_is_detected", |s| detected(s, RANDOM)),
         case("a19_each_mistake_in_the_kernels_that_keep_the_order_is_detected", |s| detected(s, FOLDS)),
@@ -76,6 +77,7 @@ const QUANTILES: &[&str] = &[
     "select_columns",
     "select_rows",
 ];
+const WINDOWS: &[&str] = &["rolling", "sum_threshold"];
 const MOVES: &[&str] = &["gather", "permute", "scatter", "scatter_add", "strided", "transpose"];
 const RANDOM: &[&str] = &["high_product", "philox", "random"];
 const FOLDS: &[&str] = &["fold", "fold_columns", "fold_share"];
@@ -102,7 +104,7 @@ const TRANSFORMS: &[&str] = &[
     "overlap_add",
 ];
 
-const FAMILIES: [&[&str]; 17] = [
+const FAMILIES: [&[&str]; 18] = [
     REDUCTIONS,
     SEARCHES,
     AXES,
@@ -115,6 +117,7 @@ const FAMILIES: [&[&str]; 17] = [
     SORTS,
     RANKS,
     QUANTILES,
+    WINDOWS,
     MOVES,
     RANDOM,
     FOLDS,

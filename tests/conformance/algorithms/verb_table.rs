@@ -448,6 +448,15 @@ pub(crate) fn table() -> Vec<Verb> {
         verb("mad axis", |q, a| {
             q.mad(a.as_rows(&a.numbers)?.axis(1), &mut a.few.cast_bits().reshape([a.rows(), 1])?)
         }),
+        verb("rolling", |q, a| q.rolling(&a.numbers, &mut a.floats(), Rolling::median([5]))),
+        verb("rolling without", |q, a| {
+            let y = a.as_rows(&a.y)?;
+            let flags = a.as_rows(&a.x)?;
+            q.rolling(&y, &mut a.as_rows(&a.out)?, Rolling::max([3, 1]).without(&flags))
+        }),
+        verb("sum_threshold", |q, a| {
+            q.sum_threshold(&a.numbers, &a.numbers.slice(0..1)?, &mut a.out, SumThreshold::along(0, 0.5))
+        }),
         verb("gather", |q, a| q.gather(&a.y, &a.sorted, Outside::Last, &mut a.out)),
         verb("scatter", |q, a| q.scatter(&a.y, &a.other, &mut a.out))
             .after(|q, a| q.iota(&mut a.other, 3, 1)),

@@ -136,6 +136,10 @@ fn r07_the_builtin_kernels_have_no_mistake() {
                 (&[300, 70, 0, 10], arrays)
             }
             "reduce_vectors.wgsl" => (&[10, 7, 2, 5, 0], vec![words(480), numbers(5)]),
+            "rolling.wgsl" => {
+                let params = &[300, 0, 10, 2, 5, 3, 2, 1, 0, 0, 0, 0, 0];
+                (params, vec![words(300), numbers(300), numbers(300)])
+            }
             "round_exact.wgsl" => {
                 // Each eleventh word has the kinds of weights that are not finite.
                 let sums = (0..77).map(|n| if n % 11 == 10 { 0 } else { n }).collect();
@@ -149,6 +153,10 @@ fn r07_the_builtin_kernels_have_no_mistake() {
                 let to = [0, 0, 0, 0, 0, 0, 2];
                 let params = [&counts[..], &from, &to].concat();
                 (params.leak(), vec![words(300), numbers(300)])
+            }
+            "sum_threshold.wgsl" => {
+                let params = &[30, 5, 300, 4, 0x3F80_0000, 1];
+                (params, vec![words(300), words(10), vec![0; 300], numbers(300)])
             }
             "take_ranked.wgsl" => {
                 let states = [60, 10, 60, 10, 60, 10, 60, 10, 20, 0].to_vec();
