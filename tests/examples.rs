@@ -30,7 +30,7 @@ enum Files {
     Frames,
 }
 
-const EXAMPLES: [Example; 21] = [
+const EXAMPLES: [Example; 22] = [
     prints(
         "01_saxpy",
         "a mistake: kernel `saxpy`: a grid of [1048576, 1, 1] workgroups is over the device's limit of ",
@@ -82,6 +82,11 @@ const EXAMPLES: [Example; 21] = [
         args: &["--rows=100000"],
         wrong: &["--rows=9", "--rows=x"],
         ..prints("21_groups", "verified on the CPU: 100000 orders in ")
+    },
+    Example {
+        args: &["--dumps=3", "--baselines=16"],
+        wrong: &["--dumps=1", "--baselines=x"],
+        ..prints("22_flagger", "the flags of 3 dumps of 16 baselines are verified on the CPU")
     },
 ];
 

@@ -9,6 +9,7 @@ mod reductions;
 mod scans;
 mod selections;
 mod sorts;
+mod statistics;
 mod transforms;
 
 use fencepost::{CommandQueue, DeviceArray};
@@ -43,7 +44,7 @@ impl Size {
 }
 
 /// Rows, in the order of the table.
-pub(crate) const ALL: [(&str, Make); 75] = [
+pub(crate) const ALL: [(&str, Make); 86] = [
     ("copy kernel", elementwise::copy_kernel),
     ("read kernel", elementwise::read_kernel),
     ("fill", elementwise::fill),
@@ -100,6 +101,13 @@ pub(crate) const ALL: [(&str, Make); 75] = [
     ("argsort", sorts::places),
     ("top 100", sorts::top),
     ("k-th of all", sorts::middle),
+    ("sort of rows", statistics::sort_of_rows),
+    ("median of rows", statistics::median_of_rows),
+    ("median of columns", statistics::median_of_columns),
+    ("median of segments", statistics::median_of_segments),
+    ("rolling median of 13", statistics::rolling_median),
+    ("median filter, 5 x 5", statistics::median_filter),
+    ("flagger", statistics::flagger),
     ("merge", sorts::merge),
     ("searchsorted", sorts::search),
     ("transpose", moves::transpose),
