@@ -125,7 +125,7 @@ impl<'a> Quantiles<'a> {
 
     /// Returns the places of the quantiles, or an error if one is not a number from 0 to 1.
     fn places(self, verb: &str) -> Result<Vec<QuantilePlace>> {
-        let list = match &self.list {
+        let list: &[f64] = match &self.list {
             QuantileList::One(q) => std::slice::from_ref(q),
             QuantileList::Several(list) => list,
         };

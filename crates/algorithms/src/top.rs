@@ -36,7 +36,7 @@ pub(crate) fn top_k<T: Reducible, const D: usize, const E: usize>(
             let view = View::along(queue, array, axis)?;
             let k = along_axis(queue, array, axis, values)?;
             let x = flat(array)?;
-            let largest = Largest::of(k, view.inner, values, places)?;
+            let largest = LargestOfParts::of(k, view.inner, values, places)?;
             check_reads(queue, &x, &[], &largest.named())?;
             if x.is_empty() || largest.values.is_empty() {
                 return Ok(());
@@ -50,7 +50,7 @@ pub(crate) fn top_k<T: Reducible, const D: usize, const E: usize>(
             let offsets = flat(offsets)?;
             let k = in_segments(queue, &offsets, values)?;
             let x = flat(array)?;
-            let largest = Largest::of(k, 1, values, places)?;
+            let largest = LargestOfParts::of(k, 1, values, places)?;
             check_reads(queue, &x, &[("offsets", &offsets)], &largest.named())?;
             if x.is_empty() || largest.values.is_empty() {
                 return Ok(());
@@ -123,7 +123,7 @@ fn in_segments<T: Reducible, const E: usize>(
 }
 
 /// The results of a search for the largest elements of segments, flattened.
-struct Largest {
+struct LargestOfParts {
     /// Number of results of each segment.
     k: usize,
     /// Distance of the results of a segment.
@@ -132,7 +132,7 @@ struct Largest {
     places: DeviceArray<u32>,
 }
 
-impl Largest {
+impl LargestOfParts {
     fn of<T: Reducible, const E: usize>(
         k: usize,
         inner: usize,
