@@ -7,7 +7,7 @@ use crate::fft_table::{FftTable, is_length, most_in_one};
 use crate::inputs::Inputs;
 use crate::map::map_in_place;
 use crate::refusals::check;
-use crate::strided::{StridedAxis, copy_axes};
+use crate::strided::{CopiedAxis, copy_axes};
 use crate::tuning::{WIDE, limit};
 use crate::typed_kernel::value;
 use crate::verb_queue::{VerbQueue, subject};
@@ -113,7 +113,7 @@ fn reverse(
 ) -> Result<()> {
     let Some(reversed) = reversed else { return Ok(()) };
     let m = weights.len();
-    let axis = StridedAxis { count: m, from: -1, to: 1 };
+    let axis = CopiedAxis { count: m, from: -1, to: 1 };
     copy_axes(queue, &[axis], (&weights.cast_bits(), m - 1), (&mut reversed.cast_bits(), 0))
 }
 
@@ -162,10 +162,10 @@ impl<'a> Spectral<'a> {
         let frames = Frames { pad: 0, skip: m - 1, ..frames };
         let backward = AlongAxis { inverse: true, factor: 1.0 / block as f64, frames, ..forward };
         let mut to_spectra = FftLaunches::new(queue, &table);
-        to_spectra.to_spectra(once, block, &End::real(weights, m, block), &of_weights)?;
-        to_spectra.to_spectra(forward, block, &End::real(x, n, block), &spectra)?;
+        to_spectra.forward_real(once, block, &End::real(weights, m, block), &of_weights)?;
+        to_spectra.forward_real(forward, block, &End::real(x, n, block), &spectra)?;
         let mut from_spectra = FftLaunches::new(queue, &table);
-        from_spectra.from_spectra(backward, block, &spectra, &End::real(out, size, block))?;
+        from_spectra.inverse_real(backward, block, &spectra, &End::real(out, size, block))?;
         let of_rows = spectra.reshape([rows * count, bins])?;
         Ok(Self { values, table, to_spectra, of_rows, of_weights, from_spectra })
     }

@@ -2,8 +2,8 @@
 
 use crate::axis::View;
 use crate::elementwise::{flat, same_shape, words};
-use crate::fft_plan::{FftPlan, Plan, RealFftPlan, Transform};
-use crate::fft_table::{Pass, SWAP_ELEMENTS, SWAP_RESULTS, TILE};
+use crate::fft_plan::{FftPlan, RealFftPlan, SharedPlan, Transform};
+use crate::fft_table::{FftPass, SWAP_ELEMENTS, SWAP_RESULTS, TILE};
 use crate::grid::folded;
 use crate::refusals::check;
 use crate::trusted;
@@ -144,7 +144,7 @@ impl<'a> FftLaunches<'a> {
 
     /// Adds the launches of transforms of `n` real numbers each to spectra.
     #[track_caller]
-    pub(crate) fn to_spectra(
+    pub(crate) fn forward_real(
         &mut self,
         along: AlongAxis<'_>,
         n: usize,
@@ -163,7 +163,7 @@ impl<'a> FftLaunches<'a> {
 
     /// Adds the launches of inverse transforms of spectra to `n` real numbers each.
     #[track_caller]
-    pub(crate) fn from_spectra(
+    pub(crate) fn inverse_real(
         &mut self,
         along: AlongAxis<'_>,
         n: usize,
@@ -196,7 +196,7 @@ impl<'a> FftLaunches<'a> {
     /// Adds the launch of a pass, in place if there is no sink.
     fn pass(&mut self, along: AlongAxis<'_>, at: usize, source: &End, sink: Option<&End>) -> Result<()> {
         let AlongAxis { transform, batches, columns, inverse, factor, frames } = along;
-        let pass: Pass = transform.passes[at];
+        let pass: FftPass = transform.passes[at];
         let is_last = at + 1 == transform.passes.len();
         let out = sink.unwrap_or(source);
         let (kernel, has_real) = self.kernel(source, sink)?;
@@ -405,7 +405,7 @@ pub(crate) fn rfft<C: ComplexNumber, const D: usize>(
     // The factor belongs to the last transforms.
     let factor = plan.factor(false);
     let of_real = if all.is_empty() { factor } else { 1.0 };
-    launches.to_spectra(AlongAxis { factor: of_real, ..along }, n, &End::real(&x, n, n), &out)?;
+    launches.forward_real(AlongAxis { factor: of_real, ..along }, n, &End::real(&x, n, n), &out)?;
     let count = all.len();
     for (at, (along, n)) in all.into_iter().enumerate() {
         let factor = if at + 1 == count { factor } else { 1.0 };
@@ -454,13 +454,13 @@ pub(crate) fn irfft<C: ComplexNumber, const D: usize>(
         }
     }
     let along = AlongAxis { factor: plan.factor(true), ..along };
-    launches.from_spectra(along, n, &spectra, &End::real(&out, n, n))?;
+    launches.inverse_real(along, n, &spectra, &End::real(&out, n, n))?;
     launches.enqueue()
 }
 
 /// Returns the transforms along each axis, with their lengths. The last ones have the factor of the results.
 fn along_axes<'a, const D: usize>(
-    plan: &'a Plan,
+    plan: &'a SharedPlan,
     inverse: bool,
     shape: [usize; D],
     axes: &[usize],

@@ -1,6 +1,6 @@
 //! Plans of Fourier transforms: their lengths, axes and tables.
 
-use crate::fft_table::{FftTable, Pass, is_length, most_in_one};
+use crate::fft_table::{FftPass, FftTable, is_length, most_in_one};
 use crate::verb_queue::VerbQueue;
 use fencepost_core::{Context, DeviceArray, Element, Error, ErrorDetail, Result};
 use std::sync::Arc;
@@ -63,7 +63,7 @@ impl FftNorm {
 /// ```
 #[derive(Clone, Debug)]
 pub struct FftPlan {
-    pub(crate) inner: Plan,
+    pub(crate) inner: SharedPlan,
 }
 
 impl FftPlan {
@@ -74,7 +74,7 @@ impl FftPlan {
     /// prime factor other than 2, 3, 5 and 7. Returns the errors of [`Context::array`].
     #[track_caller]
     pub fn new(ctx: &Context, lengths: impl AsRef<[usize]>) -> Result<Self> {
-        Ok(Self { inner: Plan::new(ctx, lengths.as_ref(), false)? })
+        Ok(Self { inner: SharedPlan::new(ctx, lengths.as_ref(), false)? })
     }
 
     /// Sets the axes that are transformed, one for each length.
@@ -88,7 +88,7 @@ impl FftPlan {
     /// Sets the factor of the results.
     #[must_use]
     pub fn norm(self, norm: FftNorm) -> Self {
-        Self { inner: Plan { norm, ..self.inner } }
+        Self { inner: SharedPlan { norm, ..self.inner } }
     }
 }
 
@@ -116,7 +116,7 @@ impl FftPlan {
 /// ```
 #[derive(Clone, Debug)]
 pub struct RealFftPlan {
-    pub(crate) inner: Plan,
+    pub(crate) inner: SharedPlan,
 }
 
 impl RealFftPlan {
@@ -126,7 +126,7 @@ impl RealFftPlan {
     /// Returns the errors of [`FftPlan::new`].
     #[track_caller]
     pub fn new(ctx: &Context, lengths: impl AsRef<[usize]>) -> Result<Self> {
-        Ok(Self { inner: Plan::new(ctx, lengths.as_ref(), true)? })
+        Ok(Self { inner: SharedPlan::new(ctx, lengths.as_ref(), true)? })
     }
 
     /// Sets the axes that are transformed, one for each length. The last of them has real numbers on one side.
@@ -140,14 +140,14 @@ impl RealFftPlan {
     /// Sets the factor of the results.
     #[must_use]
     pub fn norm(self, norm: FftNorm) -> Self {
-        Self { inner: Plan { norm, ..self.inner } }
+        Self { inner: SharedPlan { norm, ..self.inner } }
     }
 }
 
 /// Passes of the transforms of one length.
 #[derive(Clone, Debug)]
 pub(crate) struct Transform {
-    pub(crate) passes: Vec<Pass>,
+    pub(crate) passes: Vec<FftPass>,
     /// Place of the roots of the length, if two real numbers are one element of the passes.
     pub(crate) halves: Option<usize>,
 }
@@ -170,7 +170,7 @@ impl Transform {
 
 /// The parts that plans for complex and for real numbers share.
 #[derive(Clone, Debug)]
-pub(crate) struct Plan {
+pub(crate) struct SharedPlan {
     pub(crate) lengths: Arc<[usize]>,
     /// Transformed axes, one for each length, or `None` for the last ones.
     axes: Option<Arc<[usize]>>,
@@ -180,7 +180,7 @@ pub(crate) struct Plan {
     pub(crate) table: DeviceArray<[f32; 2]>,
 }
 
-impl Plan {
+impl SharedPlan {
     #[track_caller]
     fn new(ctx: &Context, lengths: &[usize], of_real: bool) -> Result<Self> {
         check_lengths(lengths)?;

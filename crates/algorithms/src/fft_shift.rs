@@ -3,7 +3,7 @@
 use crate::axis::View;
 use crate::elementwise::{same_shape, words};
 use crate::refusals::check;
-use crate::strided::{MOST_AXES, StridedAxis, copy_axes};
+use crate::strided::{CopiedAxis, MOST_AXES, copy_axes};
 use crate::verb_queue::{VerbQueue, subject};
 use fencepost_core::{DeviceArray, Element, ErrorDetail, Over, Parts, Result};
 
@@ -80,20 +80,20 @@ pub(crate) fn shift<T: Element, const D: usize>(
     }
     let moving = counts.iter().filter(|(_, moves)| *moves).count();
     for block in 0..1_usize << moving {
-        let Block { axes, from, to } = Block::of(&counts, block, inverse);
+        let MovedBlock { axes, from, to } = MovedBlock::of(&counts, block, inverse);
         copy_axes(queue, &axes, (&x, from), (&mut out, to))?;
     }
     Ok(())
 }
 
 /// Elements that stay together.
-struct Block {
-    axes: Vec<StridedAxis>,
+struct MovedBlock {
+    axes: Vec<CopiedAxis>,
     from: usize,
     to: usize,
 }
 
-impl Block {
+impl MovedBlock {
     /// Returns a block of an array with these axes, some of which move. Bit k of its number says which half of the k-th
     /// moving axis it has.
     fn of(counts: &[(usize, bool)], number: usize, inverse: bool) -> Self {
@@ -105,7 +105,7 @@ impl Block {
             if moves {
                 // Number of elements that move to the end.
                 let first = if inverse { count / 2 } else { count.div_ceil(2) };
-                if rest % 2 == 0 {
+                if rest.is_multiple_of(2) {
                     own = first;
                     block.to += (count - first) * stride;
                 } else {
@@ -114,7 +114,7 @@ impl Block {
                 }
                 rest /= 2;
             }
-            block.axes.insert(0, StridedAxis { count: own, from: stride as isize, to: stride as isize });
+            block.axes.insert(0, CopiedAxis { count: own, from: stride as isize, to: stride as isize });
             stride *= count;
         }
         block
@@ -131,7 +131,7 @@ mod tests {
             let counts = [(5, true), (4, true), (2, false)];
             let mut moved = [usize::MAX; 40];
             for number in 0..4 {
-                let Block { axes, from, to } = Block::of(&counts, number, inverse);
+                let MovedBlock { axes, from, to } = MovedBlock::of(&counts, number, inverse);
                 let [rows, columns, words] = axes[..] else { panic!("three axes") };
                 for (i, j, k) in (0..rows.count).flat_map(|i| {
                     (0..columns.count).flat_map(move |j| (0..words.count).map(move |k| (i, j, k)))

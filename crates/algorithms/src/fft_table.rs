@@ -46,7 +46,7 @@ pub(crate) fn is_length(n: usize) -> bool {
 
 /// A launch that transforms lines of `size` elements, as a part of transforms of `n` elements.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct Pass {
+pub(crate) struct FftPass {
     /// Number of elements of the transforms that the passes compute together.
     pub(crate) n: usize,
     /// Number of elements of a line.
@@ -67,7 +67,7 @@ pub(crate) struct Pass {
     pub(crate) swaps: u32,
 }
 
-impl Pass {
+impl FftPass {
     /// Returns the number of lines of a transform.
     pub(crate) fn steps(self) -> usize {
         self.n / self.size
@@ -94,7 +94,7 @@ pub(crate) struct FftTable {
 
 impl FftTable {
     /// Returns the passes of a transform of `n` elements, in their order, and adds their numbers to the table.
-    pub(crate) fn transform(&mut self, n: usize) -> Vec<Pass> {
+    pub(crate) fn transform(&mut self, n: usize) -> Vec<FftPass> {
         if is_smooth(n) { self.stockham(n) } else { self.bluestein(n) }
     }
 
@@ -113,18 +113,18 @@ impl FftTable {
         place
     }
 
-    fn stockham(&mut self, n: usize) -> Vec<Pass> {
+    fn stockham(&mut self, n: usize) -> Vec<FftPass> {
         let sizes = sizes(n);
         let roots = if sizes.len() > 1 { self.roots(n) } else { 0 };
         let mut before = 1;
-        let mut passes: Vec<Pass> = Vec::new();
+        let mut passes: Vec<FftPass> = Vec::new();
         for size in sizes {
             let radices = radices(size);
             // Passes of one size have the same stages.
             let known = passes.iter().find(|pass| pass.size == size).map(|pass| pass.stages);
             let stages = known.unwrap_or_else(|| self.stages(&radices));
             let packed = radices.iter().rev().fold(0, |packed, &radix| (packed << 4) | radix as u32);
-            let none = Pass {
+            let none = FftPass {
                 n,
                 size,
                 radices: packed,
@@ -157,7 +157,7 @@ impl FftTable {
     /// Returns the passes of a convolution: with b(j) = exp(pi i j^2 / n), result k is conj(b(k)) times the sum over j
     /// of x(j) conj(b(j)) b(k - j). The first transform multiplies its results by the spectrum of b; the second one is
     /// its inverse, by exchanges of the parts before and after it.
-    fn bluestein(&mut self, n: usize) -> Vec<Pass> {
+    fn bluestein(&mut self, n: usize) -> Vec<FftPass> {
         let m = convolution_length(n);
         let square = |j: usize| (j as u64 * j as u64 % (2 * n as u64)) as usize;
         let chirp: Vec<Complex> = (0..n).map(|j| root(square(j), 2 * n)).collect();

@@ -1,14 +1,14 @@
 //! Products of matrices.
 
 use crate::elementwise::flat;
-use crate::matmul_kernel::{Blocks, Epilogue, parameters, parameters_of_sums, sums_kernel};
+use crate::matmul_kernel::{Epilogue, MatmulBlocks, parameters, parameters_of_sums, sums_kernel};
 use crate::products::Products;
 use crate::reducible::{Operation, Reducible};
 use crate::refusals::{Named, check};
 use crate::verb_queue::VerbQueue;
 use fencepost_core::{
-    DType, DeviceArray, DynArg, DynKernel, Element, Grid, Matrices, NamedArg, Result, Scalar, covering_words,
-    regrouped,
+    DType, DeviceArray, DynArg, DynKernel, Element, Grid, Matrices, NamedArg, Number, Result, Scalar,
+    covering_words, regrouped,
 };
 use half::f16;
 
@@ -136,14 +136,14 @@ factors! {
 }
 
 /// The arrays of a call, with one axis. Padding is a part of them.
-struct Call<'a, T: Element, P: Element> {
+struct Operands<'a, T: Element, P: Element> {
     a: &'a DeviceArray<T>,
     b: &'a DeviceArray<T>,
     bias: Option<DeviceArray<P>>,
     out: &'a DeviceArray<P>,
 }
 
-impl<T: Element, P: Element> Call<'_, T, P> {
+impl<T: Element, P: Element> Operands<'_, T, P> {
     /// Returns the error that a launch with all arrays would give, but enqueues nothing. The error names the
     /// arguments of the verb.
     #[track_caller]
@@ -166,7 +166,7 @@ pub(crate) fn matmul<T: Factor<P>, P: Element, const E: usize>(
     let results = Matrices::from(out);
     let mut products = Products::of(queue, &a, &b, &results)?;
     let bias = options.bias.map(|bias| checked_bias(queue, bias, products.columns)).transpose()?;
-    let call = Call { a: a.array(), b: b.array(), bias, out: results.array() };
+    let call = Operands { a: a.array(), b: b.array(), bias, out: results.array() };
     if out.is_empty() {
         return call.check(queue);
     }
@@ -174,7 +174,7 @@ pub(crate) fn matmul<T: Factor<P>, P: Element, const E: usize>(
         products.inner = 0; // no factor is read
     }
     let are_bytes = T::DTYPE.scalar() == Some(Scalar::I8);
-    let (blocks, turned) = Blocks::of(queue, &products, are_bytes);
+    let (blocks, turned) = MatmulBlocks::of(queue, &products, are_bytes);
     let mut factors = [call.a, call.b];
     if turned {
         products = products.transposed();

@@ -84,7 +84,7 @@ impl Epilogue<'_> {
 
 /// A kernel, and the division of products among its workgroups.
 #[derive(Clone, Debug)]
-pub(crate) struct Blocks {
+pub(crate) struct MatmulBlocks {
     stem: &'static str,
     overrides: Vec<(&'static str, f64)>,
     /// Number of workgroups, for each share of the inner index.
@@ -92,7 +92,7 @@ pub(crate) struct Blocks {
 }
 
 /// Sizes of a kernel that computes tiles of results.
-struct Tiles {
+struct TileSizes {
     across: usize,
     down: usize,
     depth: usize,
@@ -108,7 +108,7 @@ const MOST_ROWS: usize = 8;
 /// Number of rows of a workgroup of the kernel whose invocations divide the inner index.
 const ROWS_OF_GROUP: usize = 4;
 
-impl Blocks {
+impl MatmulBlocks {
     /// Chooses the kernel for some products. If the flag is `true`, it computes them with rows and columns exchanged.
     pub(crate) fn of(queue: &VerbQueue<'_>, products: &Products, are_bytes: bool) -> (Self, bool) {
         if are_bytes {
@@ -148,7 +148,7 @@ impl Blocks {
     }
 
     fn tiles(queue: &VerbQueue<'_>, products: &Products, stem: &'static str) -> Self {
-        let Tiles { across, down, depth } = Tiles::of(queue, products);
+        let TileSizes { across, down, depth } = TileSizes::of(queue, products);
         let is = |condition: bool| f64::from(u8::from(condition));
         let overrides = vec![
             ("ACROSS", across as f64),
@@ -208,7 +208,7 @@ impl Blocks {
     }
 }
 
-impl Tiles {
+impl TileSizes {
     fn of(queue: &VerbQueue<'_>, products: &Products) -> Self {
         let small = Self { across: limit(8, 4), down: limit(8, 2), depth: limit(16, 4) };
         let context = queue.context();

@@ -45,7 +45,7 @@ pub(crate) struct Products {
 
 /// Matrices, divided into the axes of a stack and of a matrix.
 #[derive(Clone, Copy, Debug)]
-struct Parts<'a> {
+struct MatrixAxes<'a> {
     stack: &'a [usize],
     stack_strides: &'a [isize],
     /// Number of rows and of columns.
@@ -54,7 +54,7 @@ struct Parts<'a> {
     strides: [isize; 2],
 }
 
-impl<'a> Parts<'a> {
+impl<'a> MatrixAxes<'a> {
     /// Divides axes. A vector is a row if `is_row` is `true`, and otherwise a column. Returns `None` if there is no
     /// axis.
     fn of(shape: &'a [usize], strides: &'a [isize], is_row: bool) -> Option<Self> {
@@ -106,10 +106,10 @@ impl Products {
             let label = factor.array().label();
             Err(queue.wrong_shape_of(argument, label, factor.shape().into(), expected, remedy))
         };
-        let Some(left) = Parts::of(a.shape(), a.strides(), true) else {
+        let Some(left) = MatrixAxes::of(a.shape(), a.strides(), true) else {
             return refused("a", a, vec![1], NO_AXIS);
         };
-        let Some(right) = Parts::of(b.shape(), b.strides(), false) else {
+        let Some(right) = MatrixAxes::of(b.shape(), b.strides(), false) else {
             return refused("b", b, vec![1], NO_AXIS);
         };
         let [rows, inner] = left.matrix;
@@ -143,7 +143,7 @@ impl Products {
             let found = inner.to_string();
             return Err(ErrorDetail::Value { object, found, needed: "a number below 2^31" }.into());
         }
-        let results = Parts {
+        let results = MatrixAxes {
             stack: of_stack,
             stack_strides: &out.strides()[..split],
             matrix: [rows, columns],
@@ -260,7 +260,7 @@ fn joined(one: &[usize], other: &[usize]) -> Option<Vec<usize>> {
 }
 
 /// Returns the axes of a stack with more than one matrix. Axes that all arrays continue alike count as one.
-fn merged(stack: &[usize], arrays: &[Parts<'_>; 3]) -> Vec<StackAxis> {
+fn merged(stack: &[usize], arrays: &[MatrixAxes<'_>; 3]) -> Vec<StackAxis> {
     let mut axes: Vec<StackAxis> = Vec::new();
     for (from_last, &len) in stack.iter().rev().enumerate() {
         if len == 1 {
@@ -302,8 +302,8 @@ fn check_range<T: Element>(queue: &VerbQueue<'_>, argument: &str, factor: &Matri
 mod tests {
     use super::*;
 
-    fn parts<'a>(stack: &'a [usize], stack_strides: &'a [isize]) -> Parts<'a> {
-        Parts { stack, stack_strides, ..Parts::matrix([2, 3], [3, 1]) }
+    fn parts<'a>(stack: &'a [usize], stack_strides: &'a [isize]) -> MatrixAxes<'a> {
+        MatrixAxes { stack, stack_strides, ..MatrixAxes::matrix([2, 3], [3, 1]) }
     }
 
     #[test]
@@ -317,12 +317,12 @@ mod tests {
 
     #[test]
     fn a_vector_is_a_row_on_the_left_and_a_column_on_the_right() {
-        let left = Parts::of(&[5], &[2], true).unwrap();
+        let left = MatrixAxes::of(&[5], &[2], true).unwrap();
         assert_eq!((left.matrix, left.strides), ([1, 5], [0, 2]));
-        let right = Parts::of(&[5], &[2], false).unwrap();
+        let right = MatrixAxes::of(&[5], &[2], false).unwrap();
         assert_eq!((right.matrix, right.strides), ([5, 1], [2, 0]));
-        assert!(Parts::of(&[], &[], true).is_none());
-        let stack = Parts::of(&[4, 5, 6], &[30, 6, 1], true).unwrap();
+        assert!(MatrixAxes::of(&[], &[], true).is_none());
+        let stack = MatrixAxes::of(&[4, 5, 6], &[30, 6, 1], true).unwrap();
         assert_eq!((stack.stack, stack.stack_strides, stack.matrix), (&[4][..], &[30][..], [5, 6]));
     }
 

@@ -9,7 +9,7 @@ use crate::inputs::Inputs;
 use crate::map::{map, map_in_place};
 use crate::reducible::{Finish, Operation};
 use crate::refusals::check;
-use crate::strided::{StridedAxis, copy_axes};
+use crate::strided::{CopiedAxis, copy_axes};
 use crate::tuning::WIDE;
 use crate::typed_kernel::value;
 use crate::verb_queue::{VerbQueue, subject};
@@ -236,7 +236,7 @@ pub(crate) fn stft<C: ComplexNumber, const D: usize, const E: usize>(
     }
     let mut launches = FftLaunches::new(queue, &plan.table);
     let from = End::real(&x, n, plan.window.len());
-    launches.to_spectra(plan.along(signals, n), plan.n, &from, &out)?;
+    launches.forward_real(plan.along(signals, n), plan.n, &from, &out)?;
     launches.enqueue()
 }
 
@@ -261,7 +261,7 @@ pub(crate) fn istft<C: ComplexNumber, const D: usize, const E: usize>(
     let along = plan.along(signals, n);
     let along = AlongAxis { inverse: true, factor: 1.0 / plan.n as f64, frames: Frames::ONE, ..along };
     let mut launches = FftLaunches::new(queue, &plan.table);
-    launches.from_spectra(along, plan.n, &x, &End::real(&frames, plan.n, plan.n))?;
+    launches.inverse_real(along, plan.n, &x, &End::real(&frames, plan.n, plan.n))?;
     let kernel = compiled(queue, "overlap_add", &WIDE)?;
     launches.enqueue()?;
     let counts = [
@@ -321,13 +321,13 @@ pub(crate) fn welch<const D: usize>(
     let partials = of_bins.partials(queue)?;
     let mut launches = FftLaunches::new(queue, &plan.table);
     if welch.keeps_mean {
-        launches.to_spectra(plan.along(signals, n), plan.n, &End::real(&x, n, width), &spectra)?;
+        launches.forward_real(plan.along(signals, n), plan.n, &End::real(&x, n, width), &spectra)?;
     } else {
         let frames = WithoutMeans::new(queue, signals * count, width)?;
         let along = plan.along(signals, n);
         let one = Frames { window: along.frames.window, ..Frames::ONE };
         let from = End::real(&frames.frames, width, width);
-        launches.to_spectra(AlongAxis { frames: one, ..along }, plan.n, &from, &spectra)?;
+        launches.forward_real(AlongAxis { frames: one, ..along }, plan.n, &from, &spectra)?;
         frames.enqueue(queue, (&x, signals, n), (count, plan.hop))?;
     }
     launches.enqueue()?;
@@ -370,9 +370,9 @@ impl WithoutMeans {
         let Self { frames, mut means, partials, view } = self;
         let width = view.n;
         let axes = [
-            StridedAxis { count: signals, from: n as isize, to: (count * width) as isize },
-            StridedAxis { count, from: hop as isize, to: width as isize },
-            StridedAxis { count: width, from: 1, to: 1 },
+            CopiedAxis { count: signals, from: n as isize, to: (count * width) as isize },
+            CopiedAxis { count, from: hop as isize, to: width as isize },
+            CopiedAxis { count: width, from: 1, to: 1 },
         ];
         copy_axes(queue, &axes, (&x.cast_bits(), 0), (&mut frames.cast_bits(), 0))?;
         let steps = Steps { finish: Finish::Divide, ..Steps::of(Operation::Sum) };

@@ -96,13 +96,13 @@ pub(crate) fn copy_strided<T: Reducible, const R: usize, const D: usize, const E
         check_places(shape, (x.label(), x.len(), &from), (out.label(), out.len(), &to))?;
     }
     let axes = shape.iter().zip(from.strides.iter().zip(to.strides));
-    let axes = axes.map(|(&count, (&from, to))| StridedAxis { count, from, to });
+    let axes = axes.map(|(&count, (&from, to))| CopiedAxis { count, from, to });
     copy_axes(queue, &axes.collect::<Vec<_>>(), (&x, from.first), (&mut out, to.first))
 }
 
 /// An axis of a strided copy: its count, and the distances of neighbours in both arrays.
 #[derive(Clone, Copy)]
-pub(crate) struct StridedAxis {
+pub(crate) struct CopiedAxis {
     pub(crate) count: usize,
     pub(crate) from: isize,
     pub(crate) to: isize,
@@ -113,14 +113,14 @@ pub(crate) struct StridedAxis {
 #[track_caller]
 pub(crate) fn copy_axes(
     queue: &VerbQueue<'_>,
-    axes: &[StridedAxis],
+    axes: &[CopiedAxis],
     (x, first_from): (&DeviceArray<u32>, usize),
     (out, first_to): (&mut DeviceArray<u32>, usize),
 ) -> Result<()> {
     // The places in `out` are distinct, so there are no more elements than in the array.
     let is_empty = axes.iter().any(|axis| axis.count == 0);
     let n = if is_empty { 0 } else { axes.iter().map(|axis| axis.count).product::<usize>() };
-    let mut of_kernel = [StridedAxis { count: 1, from: 0, to: 0 }; MOST_AXES];
+    let mut of_kernel = [CopiedAxis { count: 1, from: 0, to: 0 }; MOST_AXES];
     let used = axes.iter().filter(|axis| axis.count > 1);
     for (axis, used) in of_kernel.iter_mut().rev().zip(used.rev()) {
         *axis = *used;

@@ -216,7 +216,7 @@ fn check_reads<T: Reducible>(
     writes: &[Named<'_>],
 ) -> Result<()> {
     let x = bits(x)?;
-    check(queue, &[&[("x", &x)], others].concat(), writes)
+    check(queue, &[&[("x", &x)][..], others].concat(), writes)
 }
 
 /// Returns `true` if the elements are found by their ranks, instead of by a sort. After a sort of first elements, the
