@@ -16,8 +16,8 @@ fn silent(name: &str, launch: &mut Launch) {
 /// Bits of 1 as `f32`.
 const ONE: u32 = 0x3F80_0000;
 
-/// Returns the parameters of a product of matrices with 70 rows and 20 inner elements, by this number of workgroups. `one` is
-/// the factor 1.
+/// Returns the parameters of a product of matrices with 70 rows and 20 inner elements, by this number of workgroups. `one`
+/// is the factor 1.
 fn product(groups: u32, columns: u32, one: u32) -> &'static [u32] {
     let sizes = [groups, 70, columns, 20, 20, 1, 1, 1];
     let left = [0, 20, 1, 0, 0, 0];
@@ -28,7 +28,7 @@ fn product(groups: u32, columns: u32, one: u32) -> &'static [u32] {
 }
 
 /// A pass of Fourier transforms: ten lines of six elements, in two columns.
-const FFT_PASS: &[u32] = &[10, 2, 6, 0x32, 0, 1, 1, 0, 0, 2, 6, 6, 6, 6, 0, 0, 0, 0x3F80_0000, 1, 0, 0, 0, 0];
+const FFT_PASS: &[u32] = &[10, 2, 6, 0x32, 0, 1, 1, 0, 0, 2, 6, 6, 6, 6, 0, 0, 0, ONE, 1, 0, 0, 0, 0];
 
 #[test]
 #[expect(clippy::too_many_lines, reason = "it has the arguments of each kernel")]
@@ -68,7 +68,7 @@ fn r07_the_builtin_kernels_have_no_mistake() {
             "extreme.wgsl" => (&[300, 70], vec![words(300), numbers(5)]),
             // Lines of six elements, of which a tile has two.
             "fft.wgsl" => (FFT_PASS, vec![words(120), words(10), words(120)]),
-            "fft_halves.wgsl" => (&[300, 9, 1, 0, 0x3F80_0000], vec![words(540), words(2050), words(600)]),
+            "fft_halves.wgsl" => (&[300, 9, 1, 0, ONE], vec![words(540), words(2050), words(600)]),
             "fft_in_place.wgsl" => (FFT_PASS, vec![words(10), words(120)]),
             "fft_real.wgsl" => (FFT_PASS, vec![words(60), words(10), words(120)]),
             "fft_to_real.wgsl" => (FFT_PASS, vec![words(120), words(10), words(60)]),
@@ -155,7 +155,7 @@ fn r07_the_builtin_kernels_have_no_mistake() {
                 (params.leak(), vec![words(300), numbers(300)])
             }
             "sum_threshold.wgsl" => {
-                let params = &[30, 5, 300, 4, 0x3F80_0000, 1];
+                let params = &[30, 5, 300, 4, ONE, 1];
                 (params, vec![words(300), words(10), vec![0; 300], numbers(300)])
             }
             "take_ranked.wgsl" => {
