@@ -53,7 +53,7 @@ fn flag(
     flags: &mut DeviceArray<u32, 2>,
 ) -> fencepost::Result<()> {
     let [mut amplitudes, mut background] = [queue.empty::<f32, 2>(vis)?, queue.empty(vis)?];
-    let [mut deviations, mut magnitudes] = [queue.empty(vis)?, queue.empty::<f32, 2>(vis)?];
+    let [mut deviations, magnitudes] = [queue.empty(vis)?, queue.empty::<f32, 2>(vis)?];
     let mut noise = queue.empty::<f32, 2>([1, vis.shape()[1]])?;
     queue.map(args![v = vis], "length(v)", &mut amplitudes)?;
     queue.rolling(&amplitudes, &mut background, Rolling::median([WIDTH, 1]).skip_nan().without(known))?;
