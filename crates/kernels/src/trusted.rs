@@ -66,6 +66,12 @@ const TRUSTED: &[TrustedKernel] = &[
         "as bin_counts; a word of a sum is compared with the number of words; sums has 11 words for each bin",
     ),
     indices("bin_weights", "as bin_counts"),
+    all(
+        "cholesky",
+        "the host checks the least and the greatest place of all arrays, and makes n * n elements of work for each matrix of the \
+         launch, or chooses a SIDE of at least n; rows and columns are compared with n; invocations past the last matrix only \
+         wait; the lower triangle is loaded before it is read",
+    ),
     all("choose", "elements are below n"),
     all(
         "compact",
@@ -75,6 +81,11 @@ const TRUSTED: &[TrustedKernel] = &[
     all(
         "convolve",
         "the element of x and the weight of each product are below the lengths of the row and of the weights; there is a weight",
+    ),
+    all(
+        "determinant",
+        "as cholesky, with all elements; the row of a pivot is one that a loop up to n has seen, or the first of it; each step \
+         writes the pivot of the next one",
     ),
     all("extreme", "elements are below n; each lane writes its key"),
     all(
@@ -101,7 +112,14 @@ const TRUSTED: &[TrustedKernel] = &[
     ),
     all("inner_product", "elements are below n; each lane writes its sum"),
     all("iota", "elements are below the length of out"),
+    all(
+        "jacobi",
+        "as cholesky, with n rounded up to an even number, which SIDE is too; both rows of a pair are below it; a rank is the number \
+         of other rows before one in their order, which is strict; the rotations and notes of all are written before they are \
+         read",
+    ),
     all("limit", "elements are below n"),
+    all("lu", "as determinant; the source of a row is a row, or that of a pivot"),
     all(
         "matmul_bytes",
         "as matmul_tiles; the bytes of a whole word are four elements of a row or a column, or it is read byte by byte",
@@ -134,6 +152,10 @@ const TRUSTED: &[TrustedKernel] = &[
     all(
         "places_in_segments",
         "elements are below n, and the number of a segment is at most the number of offsets",
+    ),
+    all(
+        "qr",
+        "as cholesky, with a SIDE of at least the rows and the columns; each step makes the vector of the next one",
     ),
     indices(
         "radix_count",
@@ -212,6 +234,10 @@ const TRUSTED: &[TrustedKernel] = &[
         "elements are below the end of a row or a segment, which is at most n; a workgroup past the last row has none; a digit is a \
          remainder of 256, and a walk over counts ends at the last one",
     ),
+    all(
+        "solve",
+        "as determinant; a column of the right side is compared with the number of columns, and has its elements in out",
+    ),
     indices(
         "sort_small",
         "elements are below n; the place of an element is compared with n, because the keys are read twice",
@@ -233,6 +259,11 @@ const TRUSTED: &[TrustedKernel] = &[
     all(
         "transpose",
         "a lane reads inside the tile what its opposite wrote, and both are inside of the matrix",
+    ),
+    all(
+        "triangular",
+        "the host checks the least and the greatest place of all arrays; a matrix is compared with their number, and rows and \
+         columns with theirs; an element of order is at most n - 1",
     ),
 ];
 

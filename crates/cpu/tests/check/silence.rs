@@ -30,6 +30,22 @@ fn product(groups: u32, columns: u32, one: u32) -> &'static [u32] {
 /// A pass of Fourier transforms: ten lines of six elements, in two columns.
 const FFT_PASS: &[u32] = &[10, 2, 6, 0x32, 0, 1, 1, 0, 0, 2, 6, 6, 6, 6, 0, 0, 0, ONE, 1, 0, 0, 0, 0];
 
+/// Bits of a NaN.
+const NAN: u32 = 0x7FC0_0000;
+
+/// Returns the bits of symmetric matrices whose diagonals have the largest elements.
+fn dominant(matrices: u32, n: u32) -> Vec<u32> {
+    let element =
+        |row: u32, column: u32| if row == column { 9.0 } else { 1.0 / (1 + row.abs_diff(column)) as f32 };
+    let of_matrix = (0..n * n).map(|at| element(at / n, at % n).to_bits());
+    of_matrix.cycle().take((matrices * n * n) as usize).collect()
+}
+
+/// Returns the parameters of the places of matrices without gaps.
+fn places(rows: u32, columns: u32) -> [u32; 6] {
+    [0, columns, 1, 0, 0, rows * columns]
+}
+
 #[test]
 #[expect(clippy::too_many_lines, reason = "it has the arguments of each kernel")]
 fn r07_the_builtin_kernels_have_no_mistake() {
@@ -58,6 +74,10 @@ fn r07_the_builtin_kernels_have_no_mistake() {
             }
             "blake3_chunks.wgsl" => (&[3000, 0, 0, 0], vec![numbers(752), numbers(24)]),
             "blake3_parents.wgsl" => (&[5, 0], vec![numbers(40), numbers(24)]),
+            "cholesky.wgsl" => {
+                let params = [&[0, 5, 15, NAN, 1, 5][..], &places(15, 15), &places(15, 15)].concat();
+                (params.leak(), vec![dominant(5, 15), numbers(1), numbers(1125), numbers(5)])
+            }
             "choose.wgsl" => (&[300], vec![numbers(300), words(300), words(300), numbers(300)]),
             "compact.wgsl" => {
                 let counts = vec![69, 70, 70, 70, 20];
@@ -65,6 +85,10 @@ fn r07_the_builtin_kernels_have_no_mistake() {
             }
             "convert.wgsl" => (&[300], vec![words(300), numbers(300)]),
             "convolve.wgsl" => (&[300, 100, 90, 11, 0], vec![words(270), words(11), words(300)]),
+            "determinant.wgsl" => {
+                let params = [&[0, 5, 15, 1, 5][..], &places(15, 15)].concat();
+                (params.leak(), vec![dominant(5, 15), numbers(1), numbers(5)])
+            }
             "extreme.wgsl" => (&[300, 70], vec![words(300), numbers(5)]),
             // Lines of six elements, of which a tile has two.
             "fft.wgsl" => (FFT_PASS, vec![words(120), words(10), words(120)]),
@@ -79,7 +103,15 @@ fn r07_the_builtin_kernels_have_no_mistake() {
             "histogram.wgsl" => (&[], vec![numbers(300), numbers(7)]),
             "inner_product.wgsl" => (&[300, 70], vec![words(300), words(300), numbers(5)]),
             "iota.wgsl" => (&[3, 5], vec![numbers(300)]),
+            "jacobi.wgsl" => {
+                let params = [&[0, 5, 15, NAN, 1, 5][..], &places(15, 15), &places(15, 15)].concat();
+                (params.leak(), vec![dominant(5, 15), numbers(1), numbers(75), numbers(1125), numbers(5)])
+            }
             "limit.wgsl" => (&[300, 7, 9], vec![words(300), numbers(300)]),
+            "lu.wgsl" => {
+                let params = [&[0, 5, 15, 1, 5][..], &places(15, 15), &places(15, 15)].concat();
+                (params.leak(), vec![dominant(5, 15), numbers(1), numbers(1125), numbers(75), numbers(5)])
+            }
             "matmul_bytes.wgsl" => {
                 (product(4, 70, 1), vec![numbers(350), numbers(350), numbers(70), numbers(4900)])
             }
@@ -104,6 +136,13 @@ fn r07_the_builtin_kernels_have_no_mistake() {
                 (&[300], vec![numbers(300), segments, (0..10).map(|n| n * 30).collect(), numbers(300)])
             }
             "random.wgsl" => (&[300, 0, 0, 0, 0, 0, 7, 0, 0, 0], vec![numbers(300)]),
+            "qr.wgsl" => {
+                let sizes = [0, 5, 15, 12, 12, 1, 5];
+                let params = [&sizes[..], &places(15, 12), &places(15, 12), &places(12, 12)].concat();
+                let mut a = dominant(5, 15);
+                a.truncate(900);
+                (params.leak(), vec![a, numbers(1), numbers(900), numbers(720)])
+            }
             "radix_count.wgsl" => (&[300, 70, 5, 4, 15, 0, 0], vec![numbers(300), numbers(80)]),
             "radix_scatter.wgsl" => (
                 &[300, 70, 5, 0, 0, 0, 0, 0],
@@ -182,6 +221,11 @@ fn r07_the_builtin_kernels_have_no_mistake() {
                 let params = &[0, 1 << 31, 0, 0, 0, 1 << 31, 0, 300, 3, 100, 0, 0];
                 (params, vec![words(300), numbers(4), numbers(3), numbers(3)])
             }
+            "solve.wgsl" => {
+                let sizes = [0, 4, 15, 20, 16, 2, NAN, 1, 2];
+                let params = [&sizes[..], &places(15, 15), &places(15, 20), &places(15, 20)].concat();
+                (params.leak(), vec![dominant(2, 15), words(600), numbers(1), numbers(600), numbers(2)])
+            }
             "sort_small.wgsl" => (&[300, 0, 32, 0, 0, 2, 8, 0], vec![numbers(300); 6]),
             "spin.wgsl" => (&[10], vec![numbers(300)]),
             "take_rows.wgsl" => {
@@ -190,6 +234,12 @@ fn r07_the_builtin_kernels_have_no_mistake() {
                 (&[300, 7, 1, 21], vec![words(300), order, offsets, numbers(21), numbers(21)])
             }
             "transpose.wgsl" => (&[15, 20, 2, 1, 2], vec![words(300), numbers(300)]),
+            "triangular.wgsl" => {
+                let sizes = [5, 15, 7, NAN, 1, 5];
+                let order = [0; 5];
+                let params = [&sizes[..], &places(15, 15), &places(15, 7), &places(15, 7), &order].concat();
+                (params.leak(), vec![dominant(5, 15), words(525), numbers(1), numbers(525), numbers(5)])
+            }
             other => panic!("{other} has no arguments here"),
         };
         let groups = if matches!(*name, "rank_digit.wgsl" | "sort_small.wgsl") { 1 } else { 5 };
