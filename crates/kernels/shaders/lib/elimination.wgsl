@@ -1,5 +1,4 @@
-// elimination: the triangular factors of the matrices of a workgroup, with a row exchanged in each step: l u = the rows of a in
-// another order
+// elimination: the triangular factors of the matrices of a workgroup, with rows exchanged for the largest pivots
 //
 // Shape      lane: the number of the invocation among the WIDTH of its matrix; k: a step, from 0 to n - 1; the shader around it
 //            has `a`, the overrides of matrix_work and WIDTH, and params with n, a_row and a_column
