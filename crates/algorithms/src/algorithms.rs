@@ -4,6 +4,7 @@
 use crate::convolution::ConvolveMode;
 use crate::count::Comparison;
 use crate::distribution::Distribution;
+use crate::factors::Triangle;
 use crate::fft_plan::{FftPlan, RealFftPlan};
 use crate::histogram::Bins;
 use crate::inputs::Inputs;
@@ -21,10 +22,12 @@ use crate::sort::Sort;
 use crate::sorted::Side;
 use crate::stft::{StftPlan, Welch};
 use crate::sum_threshold::SumThreshold;
+use crate::systems::Triangular;
 use crate::verb_queue::VerbQueue;
 use crate::{
-    by_key, convolution, elementwise, fft, fft_shift, histogram, map, matmul, quantile, random, rearrange,
-    reductions, rolling, scan, select, sort, sorted, stft, strided, sum_threshold, top, weighted,
+    by_key, convolution, eigen, elementwise, factors, fft, fft_shift, histogram, map, matmul, quantile,
+    random, rearrange, reductions, rolling, scan, select, sort, sorted, stft, strided, sum_threshold,
+    systems, top, weighted,
 };
 use fencepost_core::{
     Candidates, CommandQueue, ComplexNumber, DeviceArray, Element, Matrices, Over, Pending, Prefix, Result,
@@ -1362,6 +1365,296 @@ pub trait Algorithms: sealed::Queue {
         options: Matmul<'_, T::Sum, P>,
     ) -> Result<()> {
         matmul::matmul(&VerbQueue::new(self.queue(), "matmul")?, [a.into(), b.into()], out, options)
+    }
+
+    /// Enqueues `out` = the Cholesky factors of the symmetric matrices of `a`: with [`Triangle::Lower`], the lower
+    /// triangle L with `a` = L times its transpose; with [`Triangle::Upper`], the upper triangle U with `a` = the
+    /// transpose of U times U. Only this triangle of `a` is read. The other triangle of `out` has zeros.
+    ///
+    /// `info` = 0 for each matrix that is positive definite. For each other one, it is the number of the first row,
+    /// counted from 1, at which the factorization fails, and its factor has NaNs: the last pivot is not positive, is
+    /// below 2^-126, or is a NaN.
+    ///
+    /// # Shape
+    /// `a` and `out` are `[.., n, n]`, with n up to 128. The axes before the last two repeat to those of `out`; at most
+    /// three groups of them may move differently. `info` has the shape of these axes, or one element for a single
+    /// matrix. Matrices may be padded; the padding of `out` is not written.
+    ///
+    /// # Example
+    /// ```
+    /// use fencepost::prelude::*;
+    /// # let (ctx, queue) = fencepost::doctest();
+    /// let a = ctx.array(&[4.0_f32, 2.0, 2.0, 5.0, 1.0, 2.0, 2.0, 1.0])?.reshape([2, 2, 2])?;
+    /// let (mut factors, mut info) = (ctx.zeros([2, 2, 2])?, ctx.zeros([2])?);
+    /// queue.cholesky(&a, &mut factors, &mut info, Triangle::Lower)?;
+    /// assert_eq!(queue.read(&info).wait()?, [0, 2]);      // the second matrix is not positive definite
+    /// let found = queue.read(&factors).wait()?;
+    /// for (found, expected) in found.iter().zip([2.0, 0.0, 1.0, 2.0]) {
+    ///     assert!((found - expected).abs() < 1e-5);
+    /// }
+    /// assert!(found[7].is_nan());
+    /// # Ok::<(), fencepost::Error>(())
+    /// ```
+    #[track_caller]
+    fn cholesky<const E: usize, const F: usize>(
+        &self,
+        a: impl Into<Matrices<f32>>,
+        out: &mut DeviceArray<f32, E>,
+        info: &mut DeviceArray<u32, F>,
+        triangle: Triangle,
+    ) -> Result<()> {
+        factors::cholesky(&VerbQueue::new(self.queue(), "cholesky")?, a.into(), out, info, triangle)
+    }
+
+    /// Enqueues `out` and `order` = the triangular factors of the matrices of `a`: L U = the rows of `a` in the order
+    /// `order`. U is on the diagonal of `out` and above it, L below it, and the diagonal of L has ones. The pivot of
+    /// each step is the element with the largest magnitude, and the first one if there are several.
+    ///
+    /// `info` = 0, or the number of the first row of U, counted from 1, whose element on the diagonal is 0, or below
+    /// 2^-126. Then the matrix is singular, and the factors are those of the other rows.
+    ///
+    /// # Shape
+    /// `a` and `out` are `[.., n, n]`, with n up to 128, and `order` is `[.., n]`. Otherwise as
+    /// [`cholesky`](Self::cholesky).
+    ///
+    /// # Example
+    /// ```
+    /// use fencepost::prelude::*;
+    /// # let (ctx, queue) = fencepost::doctest();
+    /// let a = ctx.array(&[1.0_f32, 2.0, 4.0, 4.0])?.reshape([2, 2])?;
+    /// let (mut factors, mut order, mut info) = (ctx.zeros([2, 2])?, ctx.zeros([2])?, ctx.zeros([1])?);
+    /// queue.lu(&a, &mut factors, &mut order, &mut info)?;
+    /// assert_eq!(queue.read(&order).wait()?, [1, 0]);
+    /// assert_eq!(queue.read(&factors).wait()?, [4.0, 4.0, 0.25, 1.0]);
+    /// # Ok::<(), fencepost::Error>(())
+    /// ```
+    #[track_caller]
+    fn lu<const E: usize, const F: usize, const G: usize>(
+        &self,
+        a: impl Into<Matrices<f32>>,
+        out: &mut DeviceArray<f32, E>,
+        order: &mut DeviceArray<u32, F>,
+        info: &mut DeviceArray<u32, G>,
+    ) -> Result<()> {
+        factors::lu(&VerbQueue::new(self.queue(), "lu")?, &a.into(), out, order, info)
+    }
+
+    /// Enqueues `q` and `r` = factors of the matrices of `a`: q r = `a`. The columns of `q` are orthonormal, and `r` is
+    /// an upper triangle with zeros below the diagonal. As in LAPACK, elements on the diagonal of `r` may be negative.
+    ///
+    /// # Shape
+    /// `a` is `[.., m, n]`, `q` is `[.., m, k]` and `r` is `[.., k, n]`, with m and n up to 128, and k the smaller of m
+    /// and n. Otherwise as [`cholesky`](Self::cholesky).
+    ///
+    /// # Example
+    /// ```
+    /// use fencepost::prelude::*;
+    /// # let (ctx, queue) = fencepost::doctest();
+    /// let a = ctx.array(&[3.0_f32, 1.0, 4.0, 3.0, 0.0, 2.0])?.reshape([3, 2])?;
+    /// let (mut q, mut r) = (ctx.zeros([3, 2])?, ctx.zeros([2, 2])?);
+    /// queue.qr(&a, &mut q, &mut r)?;
+    /// let mut product = ctx.zeros([3, 2])?;
+    /// queue.matmul(&q, &r, &mut product, Matmul::default())?;
+    /// for (found, expected) in queue.read(&product).wait()?.iter().zip([3.0, 1.0, 4.0, 3.0, 0.0, 2.0]) {
+    ///     assert!((found - expected).abs() < 1e-5);
+    /// }
+    /// # Ok::<(), fencepost::Error>(())
+    /// ```
+    #[track_caller]
+    fn qr<const E: usize, const F: usize>(
+        &self,
+        a: impl Into<Matrices<f32>>,
+        q: &mut DeviceArray<f32, E>,
+        r: &mut DeviceArray<f32, F>,
+    ) -> Result<()> {
+        factors::qr(&VerbQueue::new(self.queue(), "qr")?, &a.into(), q, r)
+    }
+
+    /// Enqueues `out` = the solutions x of `a` x = `b`, for each matrix and each column of `b`.
+    ///
+    /// `info` = 0, or the `info` of [`lu`](Self::lu) for a singular matrix, whose solutions are NaNs. To solve again
+    /// with the same matrices, use their factors: the example of [`Triangular`].
+    ///
+    /// # Shape
+    /// `a` is `[.., n, n]`, with n up to 128, and `b` and `out` are `[.., n, k]`. A `b` with one axis is one column,
+    /// and its solutions are `[.., n]`. The axes before the last two repeat to those of `out`. Otherwise as
+    /// [`cholesky`](Self::cholesky).
+    ///
+    /// # Example
+    /// ```
+    /// use fencepost::prelude::*;
+    /// # let (ctx, queue) = fencepost::doctest();
+    /// let a = ctx.array(&[2.0_f32, 4.0, 4.0, 4.0, 1.0, 2.0, 2.0, 4.0])?.reshape([2, 2, 2])?;
+    /// let (b, mut x, mut info) = (ctx.array(&[4.0_f32, 8.0])?, ctx.zeros([2, 2])?, ctx.zeros([2])?);
+    /// queue.solve(&a, &b, &mut x, &mut info)?;            // the same right side for both matrices
+    /// let found = queue.read(&x).wait()?;
+    /// assert!((found[0] - 2.0).abs() < 1e-5 && found[1].abs() < 1e-5);
+    /// assert_eq!(queue.read(&info).wait()?, [0, 2]);      // the second matrix is singular
+    /// assert!(found[2].is_nan());
+    /// # Ok::<(), fencepost::Error>(())
+    /// ```
+    #[track_caller]
+    fn solve<const E: usize, const F: usize>(
+        &self,
+        a: impl Into<Matrices<f32>>,
+        b: impl Into<Matrices<f32>>,
+        out: &mut DeviceArray<f32, E>,
+        info: &mut DeviceArray<u32, F>,
+    ) -> Result<()> {
+        systems::solve(&VerbQueue::new(self.queue(), "solve")?, &a.into(), &b.into(), out, info)
+    }
+
+    /// Enqueues `out` = the solutions x of `a` x = `b`, of which `a` is a [triangle](Triangular).
+    ///
+    /// `info` = 0, or the number of the first element on the diagonal, counted from 1, that is 0, or below 2^-126. The
+    /// solutions of such a matrix are NaNs.
+    ///
+    /// # Shape
+    /// As [`solve`](Self::solve).
+    ///
+    /// # Example
+    /// ```
+    /// use fencepost::prelude::*;
+    /// # let (ctx, queue) = fencepost::doctest();
+    /// let a = ctx.array(&[2.0_f32, 0.0, 1.0, 4.0])?.reshape([2, 2])?;
+    /// let (b, mut x, mut info) = (ctx.array(&[2.0_f32, 9.0])?, ctx.zeros([2])?, ctx.zeros([1])?);
+    /// queue.solve_triangular(&a, &b, &mut x, &mut info, Triangular::lower())?;
+    /// assert_eq!(queue.read(&x).wait()?, [1.0, 2.0]);
+    /// // With rows and columns exchanged, it is an upper triangle.
+    /// queue.solve_triangular(a.transposed(), &b, &mut x, &mut info, Triangular::upper())?;
+    /// assert_eq!(queue.read(&x).wait()?, [-0.125, 2.25]);
+    /// # Ok::<(), fencepost::Error>(())
+    /// ```
+    #[track_caller]
+    fn solve_triangular<const E: usize, const F: usize>(
+        &self,
+        a: impl Into<Matrices<f32>>,
+        b: impl Into<Matrices<f32>>,
+        out: &mut DeviceArray<f32, E>,
+        info: &mut DeviceArray<u32, F>,
+        options: Triangular,
+    ) -> Result<()> {
+        let queue = VerbQueue::new(self.queue(), "solve_triangular")?;
+        systems::solve_triangular(&queue, &a.into(), &b.into(), out, info, &options)
+    }
+
+    /// Enqueues `out` = the inverses of the matrices of `a`.
+    ///
+    /// `info` = 0, or the `info` of [`lu`](Self::lu) for a singular matrix, whose inverse has NaNs.
+    ///
+    /// # Shape
+    /// As [`cholesky`](Self::cholesky).
+    ///
+    /// # Example
+    /// ```
+    /// use fencepost::prelude::*;
+    /// # let (ctx, queue) = fencepost::doctest();
+    /// let a = ctx.array(&[0.0_f32, 2.0, 4.0, 0.0])?.reshape([2, 2])?;
+    /// let (mut inverses, mut info) = (ctx.zeros([2, 2])?, ctx.zeros([1])?);
+    /// queue.inverse(&a, &mut inverses, &mut info)?;
+    /// assert_eq!(queue.read(&inverses).wait()?, [0.0, 0.25, 0.5, 0.0]);
+    /// # Ok::<(), fencepost::Error>(())
+    /// ```
+    #[track_caller]
+    fn inverse<const E: usize, const F: usize>(
+        &self,
+        a: impl Into<Matrices<f32>>,
+        out: &mut DeviceArray<f32, E>,
+        info: &mut DeviceArray<u32, F>,
+    ) -> Result<()> {
+        systems::inverse(&VerbQueue::new(self.queue(), "inverse")?, &a.into(), out, info)
+    }
+
+    /// Enqueues `out` = the determinants of the matrices of `a`: 1 for a matrix without rows, and 0 for a singular one.
+    /// A determinant above the largest number is infinite, and one below the smallest number is 0; products of some of
+    /// the pivots may be above or below them.
+    ///
+    /// # Shape
+    /// `a` is `[.., n, n]`, with n up to 128. `out` has the shape of the axes before the last two, or one element for a
+    /// single matrix.
+    ///
+    /// # Example
+    /// ```
+    /// use fencepost::prelude::*;
+    /// # let (ctx, queue) = fencepost::doctest();
+    /// let a = ctx.array(&[0.0_f32, 2.0, 4.0, 1.0, 1.0, 2.0, 2.0, 4.0])?.reshape([2, 2, 2])?;
+    /// let mut determinants = ctx.zeros([2])?;
+    /// queue.determinant(&a, &mut determinants)?;
+    /// assert_eq!(queue.read(&determinants).wait()?, [-8.0, 0.0]);
+    /// # Ok::<(), fencepost::Error>(())
+    /// ```
+    #[track_caller]
+    fn determinant<const E: usize>(
+        &self,
+        a: impl Into<Matrices<f32>>,
+        out: &mut DeviceArray<f32, E>,
+    ) -> Result<()> {
+        systems::determinant(&VerbQueue::new(self.queue(), "determinant")?, &a.into(), out)
+    }
+
+    /// Enqueues `values` = the eigenvalues of the symmetric matrices of `a` in ascending order, and `vectors` = their
+    /// eigenvectors of length 1 as columns, in the same order. Only this triangle of `a` is read. The sign of a vector
+    /// is not specified.
+    ///
+    /// `info` = 0, or 1 for a matrix with an element that is not finite, or whose rotations do not end within 16
+    /// sweeps. The results of such a matrix are NaNs.
+    ///
+    /// # Shape
+    /// `a` and `vectors` are `[.., n, n]`, with n up to 64, and `values` is `[.., n]`. Otherwise as
+    /// [`cholesky`](Self::cholesky).
+    ///
+    /// # Example
+    /// ```
+    /// use fencepost::prelude::*;
+    /// # let (ctx, queue) = fencepost::doctest();
+    /// let a = ctx.array(&[2.0_f32, 1.0, 1.0, 2.0])?.reshape([2, 2])?;
+    /// let (mut values, mut vectors, mut info) = (ctx.zeros([2])?, ctx.zeros([2, 2])?, ctx.zeros([1])?);
+    /// queue.eigh(&a, &mut values, &mut vectors, &mut info, Triangle::Lower)?;
+    /// let (values, vectors) = (queue.read(&values).wait()?, queue.read(&vectors).wait()?);
+    /// assert!((values[0] - 1.0).abs() < 1e-5 && (values[1] - 3.0).abs() < 1e-5);
+    /// assert!((vectors[0] + vectors[2]).abs() < 1e-5 && (vectors[1] - vectors[3]).abs() < 1e-5);
+    /// # Ok::<(), fencepost::Error>(())
+    /// ```
+    #[track_caller]
+    fn eigh<const E: usize, const F: usize, const G: usize>(
+        &self,
+        a: impl Into<Matrices<f32>>,
+        values: &mut DeviceArray<f32, E>,
+        vectors: &mut DeviceArray<f32, F>,
+        info: &mut DeviceArray<u32, G>,
+        triangle: Triangle,
+    ) -> Result<()> {
+        let queue = VerbQueue::new(self.queue(), "eigh")?;
+        eigen::eigh(&queue, a.into(), values, vectors, info, triangle)
+    }
+
+    /// Enqueues `values` = the eigenvalues of the symmetric matrices of `a` in ascending order, as [`eigh`](Self::eigh)
+    /// does, without eigenvectors.
+    ///
+    /// # Shape
+    /// `a` is `[.., n, n]`, with n up to 64, `values` is `[.., n]`, and `info` has the shape of the axes before the
+    /// last two, or one element for a single matrix.
+    ///
+    /// # Example
+    /// ```
+    /// use fencepost::prelude::*;
+    /// # let (ctx, queue) = fencepost::doctest();
+    /// let a = ctx.array(&[2.0_f32, 9.0, 1.0, 2.0])?.reshape([2, 2])?;
+    /// let (mut values, mut info) = (ctx.zeros([2])?, ctx.zeros([1])?);
+    /// queue.eigvalsh(&a, &mut values, &mut info, Triangle::Lower)?;       // the 9 is not read
+    /// let values = queue.read(&values).wait()?;
+    /// assert!((values[0] - 1.0).abs() < 1e-5 && (values[1] - 3.0).abs() < 1e-5);
+    /// # Ok::<(), fencepost::Error>(())
+    /// ```
+    #[track_caller]
+    fn eigvalsh<const E: usize, const F: usize>(
+        &self,
+        a: impl Into<Matrices<f32>>,
+        values: &mut DeviceArray<f32, E>,
+        info: &mut DeviceArray<u32, F>,
+        triangle: Triangle,
+    ) -> Result<()> {
+        eigen::eigvalsh(&VerbQueue::new(self.queue(), "eigvalsh")?, a.into(), values, info, triangle)
     }
 
     /// Enqueues `counts` = the number of elements of `x` in each bin. A count wraps at 2^32. As in `numpy.histogram`,

@@ -40,8 +40,10 @@ mod convolution;
 mod count;
 mod counted;
 mod distribution;
+mod eigen;
 mod elementwise;
 mod expression;
+mod factors;
 mod fft;
 mod fft_plan;
 mod fft_shift;
@@ -58,6 +60,8 @@ mod map;
 mod map_kernel;
 mod matmul;
 mod matmul_kernel;
+mod matrix_stack;
+mod matrix_tasks;
 mod monoid;
 mod operator;
 mod order;
@@ -91,6 +95,7 @@ mod stages;
 mod stft;
 mod strided;
 mod sum_threshold;
+mod systems;
 mod top;
 mod trusted;
 mod tuning;
@@ -104,6 +109,7 @@ mod window;
 pub use algorithms::Algorithms;
 pub use convolution::ConvolveMode;
 pub use distribution::{Choice, Distribution, Exponential, Normal, Uniform, Whole, Words};
+pub use factors::Triangle;
 pub use fencepost_core::{Candidates, Matrices, Over, Parts, Prefix, Strides};
 pub use fft_plan::{FftNorm, FftPlan, RealFftPlan};
 pub use fft_shift::{fftfreq, rfftfreq};
@@ -123,6 +129,7 @@ pub use sort::Sort;
 pub use sorted::Side;
 pub use stft::{StftPlan, Welch};
 pub use sum_threshold::SumThreshold;
+pub use systems::Triangular;
 #[cfg(feature = "validation")]
 #[doc(hidden)]
 pub use tuning::{Forced, with_forced};
@@ -133,7 +140,7 @@ pub mod prelude {
     pub use crate::{
         Algorithms, Bins, Choice, ConvolveMode, Exponential, FftNorm, FftPlan, Inputs, Matmul, Matrices,
         Monoid, Normal, Operation, Outside, Philox, QuantileMethod, Quantiles, QueueGroup, RealFftPlan,
-        Reducible, Rolling, Scan, Side, Sort, StftPlan, Strides, SumThreshold, Uniform, Welch, Whole, Window,
-        Words, fftfreq, rfftfreq,
+        Reducible, Rolling, Scan, Side, Sort, StftPlan, Strides, SumThreshold, Triangle, Triangular, Uniform,
+        Welch, Whole, Window, Words, fftfreq, rfftfreq,
     };
 }

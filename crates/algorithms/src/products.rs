@@ -6,7 +6,7 @@ use crate::verb_queue::{VerbQueue, subject};
 use fencepost_core::{Element, ErrorDetail, Matrices, Result};
 
 /// Maximum number of axes of a stack of matrices in the kernels.
-const MOST_AXES: usize = 3;
+pub(crate) const MOST_AXES: usize = 3;
 /// Maximum number of products in a sum, so that the kernels can count them.
 const MOST_INNER: usize = 1 << 31;
 
@@ -45,19 +45,19 @@ pub(crate) struct Products {
 
 /// Matrices, divided into the axes of a stack and of a matrix.
 #[derive(Clone, Copy, Debug)]
-struct MatrixAxes<'a> {
-    stack: &'a [usize],
-    stack_strides: &'a [isize],
+pub(crate) struct MatrixAxes<'a> {
+    pub(crate) stack: &'a [usize],
+    pub(crate) stack_strides: &'a [isize],
     /// Number of rows and of columns.
-    matrix: [usize; 2],
+    pub(crate) matrix: [usize; 2],
     /// Distance of neighbouring rows, and of neighbouring columns.
-    strides: [isize; 2],
+    pub(crate) strides: [isize; 2],
 }
 
 impl<'a> MatrixAxes<'a> {
     /// Divides axes. A vector is a row if `is_row` is `true`, and otherwise a column. Returns `None` if there is no
     /// axis.
-    fn of(shape: &'a [usize], strides: &'a [isize], is_row: bool) -> Option<Self> {
+    pub(crate) fn of(shape: &'a [usize], strides: &'a [isize], is_row: bool) -> Option<Self> {
         match (shape, strides) {
             (&[len], &[stride]) if is_row => Some(Self::matrix([1, len], [0, stride])),
             (&[len], &[stride]) => Some(Self::matrix([len, 1], [stride, 0])),
@@ -81,7 +81,8 @@ impl<'a> MatrixAxes<'a> {
         lens.zip(steps).map_or(0, |(&len, &step)| if len == 1 { 0 } else { step })
     }
 
-    fn places(&self, first: usize) -> MatrixPlaces {
+    /// Returns the places of one matrix, whose first element is at a place.
+    pub(crate) fn places(&self, first: usize) -> MatrixPlaces {
         let [row, column] = self.strides;
         MatrixPlaces { first, row, column, stack: [0; MOST_AXES] }
     }
@@ -175,14 +176,7 @@ impl Products {
             self.rows *= len;
             axes.pop();
         }
-        if axes.len() > MOST_AXES {
-            let object = format!(
-                "{}: the number of axes of the stack, with those that all arrays continue alike counted as one,",
-                subject(queue.verb)
-            );
-            let found = axes.len().to_string();
-            return Err(ErrorDetail::Value { object, found, needed: "a number up to 3" }.into());
-        }
+        check_axes(queue, axes.len())?;
         let first = MOST_AXES - axes.len();
         for (at, (len, [a, b, out])) in (first..).zip(axes) {
             self.stack[at] = len;
@@ -232,7 +226,7 @@ fn right_axes<T: Element>(b: &Matrices<T>) -> usize {
 }
 
 /// Returns the distances of neighbouring rows and columns. An axis that the results do not have has one element.
-fn matrix_strides(strides: &[isize], [rows, columns]: [Option<usize>; 2]) -> [isize; 2] {
+pub(crate) fn matrix_strides(strides: &[isize], [rows, columns]: [Option<usize>; 2]) -> [isize; 2] {
     match (strides, rows, columns) {
         (&[row, column], ..) => [row, column],
         (&[row], Some(_), _) => [row, 0],
@@ -241,11 +235,11 @@ fn matrix_strides(strides: &[isize], [rows, columns]: [Option<usize>; 2]) -> [is
     }
 }
 
-/// An axis of a stack: its length, and the distances of neighbours in `a`, `b` and `out`.
-type StackAxis = (usize, [isize; 3]);
+/// An axis of a stack: its length, and the distances of neighbours in each array; of a product, in `a`, `b` and `out`.
+type StackAxis<const N: usize = 3> = (usize, [isize; N]);
 
 /// Returns the shape to which two shapes repeat, or `None` if there is none.
-fn joined(one: &[usize], other: &[usize]) -> Option<Vec<usize>> {
+pub(crate) fn joined(one: &[usize], other: &[usize]) -> Option<Vec<usize>> {
     let len = one.len().max(other.len());
     let at = |shape: &[usize], from_last: usize| shape.iter().rev().nth(from_last).copied().unwrap_or(1);
     let mut shape = Vec::with_capacity(len);
@@ -260,8 +254,8 @@ fn joined(one: &[usize], other: &[usize]) -> Option<Vec<usize>> {
 }
 
 /// Returns the axes of a stack with more than one matrix. Axes that all arrays continue alike count as one.
-fn merged(stack: &[usize], arrays: &[MatrixAxes<'_>; 3]) -> Vec<StackAxis> {
-    let mut axes: Vec<StackAxis> = Vec::new();
+pub(crate) fn merged<const N: usize>(stack: &[usize], arrays: &[MatrixAxes<'_>; N]) -> Vec<StackAxis<N>> {
+    let mut axes: Vec<StackAxis<N>> = Vec::new();
     for (from_last, &len) in stack.iter().rev().enumerate() {
         if len == 1 {
             continue;
@@ -283,8 +277,24 @@ fn continues(len: usize, step: isize, outer: isize) -> bool {
     (len as isize).checked_mul(step) == Some(outer)
 }
 
+/// Returns an error if a stack has more axes than the kernels.
+pub(crate) fn check_axes(queue: &VerbQueue<'_>, axes: usize) -> Result<()> {
+    if axes <= MOST_AXES {
+        return Ok(());
+    }
+    let object = format!(
+        "{}: the number of axes of the stack, with those that all arrays continue alike counted as one,",
+        subject(queue.verb)
+    );
+    Err(ErrorDetail::Value { object, found: axes.to_string(), needed: "a number up to 3" }.into())
+}
+
 /// Returns an error if an element of a factor is outside of its array.
-fn check_range<T: Element>(queue: &VerbQueue<'_>, argument: &str, factor: &Matrices<T>) -> Result<()> {
+pub(crate) fn check_range<T: Element>(
+    queue: &VerbQueue<'_>,
+    argument: &str,
+    factor: &Matrices<T>,
+) -> Result<()> {
     if factor.shape().contains(&0) {
         return Ok(());
     }

@@ -8,6 +8,9 @@ use fencepost_core::{
 use fencepost_kernels::PART_COUNT;
 use std::ops::Deref;
 
+/// Verbs that compute results for each matrix of a stack.
+const OF_STACKS: [&str; 9] =
+    ["cholesky", "determinant", "eigh", "eigvalsh", "inverse", "lu", "qr", "solve", "solve_triangular"];
 /// Name for the argument with the number of first elements.
 const PART: &str = "count of the first elements";
 
@@ -144,6 +147,9 @@ fn parts_of(verb: &str) -> &'static str {
     if verb == "matmul" {
         return "call it for parts of the rows of `a`, which `slice` returns, each with its part of `out`";
     }
+    if OF_STACKS.contains(&verb) {
+        return "call it for parts of the stack of matrices, which `slice` returns, each with its part of the results";
+    }
     if verb == "all_reduce" {
         return "call it for parts of the arrays, which `slice` returns, one after the other";
     }
@@ -159,6 +165,8 @@ pub(crate) fn argument_of<'a>(verb: &str, argument: &'a str) -> &'a str {
         ("run_lengths", "keys") => "x",
         ("run_lengths", "out") => "lengths",
         ("searchsorted", "out") => "places",
+        // The kernel gets the matrices in place of right sides.
+        ("inverse", "b") => "a",
         _ => argument,
     }
 }

@@ -11,6 +11,7 @@
 mod along;
 mod bins;
 mod elementwise;
+mod equations;
 mod exact;
 mod fourier;
 mod grouped;
@@ -28,6 +29,7 @@ mod windows;
 pub use along::{all_axis, any_axis, argmax_axis, argmin_axis, count_nonzero_axis, mean_axis, reduce};
 pub use bins::{histogram, histogram_fixed, histogram_weighted};
 pub use elementwise::{axpy, cast, clamp, iota, map, repeated, where_, zip};
+pub use equations::{cholesky, determinant, eigh, eigvalsh, inverse, lu, qr, solve, solve_triangular};
 pub use fourier::{
     Complex, FramesOf, convolve, correlate, fft, fftshift, ifft, ifftshift, irfft, istft, rfft, stft, welch,
 };
