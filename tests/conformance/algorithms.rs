@@ -12,6 +12,8 @@ mod guards;
 mod histogram;
 mod inner_product;
 mod launches;
+mod linear_algebra;
+mod linear_algebra_edges;
 mod map;
 mod map_inputs;
 mod matmul;
@@ -93,6 +95,8 @@ pub fn cases() -> Vec<Case> {
         verb_names::cases(),
         verbs::cases(),
         launches::cases(),
+        linear_algebra::cases(),
+        linear_algebra_edges::cases(),
         numbers::cases(),
         over::cases(),
         part_lists::cases(),

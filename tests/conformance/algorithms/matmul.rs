@@ -24,7 +24,7 @@ pub fn cases() -> Vec<Case> {
 /// Calls `run` with the kernels of the place. On the CPU, which compiles quickly, also with those of other devices,
 /// and with shares of few elements.
 #[cfg(feature = "validation")]
-fn with_forms(s: &Subject, mut run: impl FnMut()) {
+pub(super) fn with_forms(s: &Subject, mut run: impl FnMut()) {
     run();
     let is_quick = s.is_cpu() || s.place().is_native();
     for (card, small) in [(false, true), (true, true), (true, false)] {
@@ -36,7 +36,7 @@ fn with_forms(s: &Subject, mut run: impl FnMut()) {
 
 /// Calls `run`. Without the feature, nothing forces other kernels.
 #[cfg(not(feature = "validation"))]
-fn with_forms(_: &Subject, mut run: impl FnMut()) {
+pub(super) fn with_forms(_: &Subject, mut run: impl FnMut()) {
     run();
 }
 

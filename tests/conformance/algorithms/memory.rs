@@ -96,6 +96,11 @@ const VERBS: &[(&str, Verb)] = &[
         let columns = a.x.reshape([N / 10, 10])?;
         queue.median(columns.axis(0), &mut a.out.slice(0..10)?.reshape([1, 10])?)
     }),
+    ("inverse", |queue, a| {
+        let x = a.x.slice(0..4096)?.cast_bits::<f32>().reshape([64, 64])?;
+        let mut out = a.out.slice(0..4096)?.cast_bits::<f32>().reshape([64, 64])?;
+        queue.inverse(&x, &mut out, &mut a.one)
+    }),
     ("random_permutation", |queue, a| queue.random_permutation(&mut a.out, Philox::seed(1))),
     ("fft", |queue, a| {
         let x = as_complex(&a.x, N / 2)?;

@@ -1,5 +1,6 @@
 //! Calls of verbs that use each text of the built-in kernels in each of its forms.
 
+mod algebra;
 mod matrices;
 mod quantiles;
 mod transforms;
@@ -110,14 +111,15 @@ pub(super) fn calls() -> &'static [Call] {
         all.matrices_of_bytes();
         all.transforms();
         all.signals();
+        all.linear_algebra();
         all.0
     })
 }
 
-struct Calls(Vec<Call>);
+pub(super) struct Calls(Vec<Call>);
 
 impl Calls {
-    fn add(
+    pub(super) fn add(
         &mut self,
         name: impl Into<String>,
         run: impl Fn(&CommandQueue, &mut Arrays) -> Result<()> + Send + Sync + 'static,

@@ -46,6 +46,7 @@ pub fn cases() -> Vec<Case> {
             detected(s, MATRICES)
         }),
         case("a21_each_mistake_in_the_kernels_of_transforms_is_detected", |s| detected(s, TRANSFORMS)),
+        case("a23_each_mistake_in_the_kernels_of_linear_algebra_is_detected", |s| detected(s, ALGEBRA)),
     ];
     // The full suite takes all mutants, of which some end at the limit of a launch only.
     let limit = Duration::from_secs(if full() { 1200 } else { 120 });
@@ -89,6 +90,7 @@ const MATRICES: &[&str] = &[
     "matmul_sums",
     "matmul_tiles",
     "matrix_block",
+    "matrix_index",
     "matrix_result",
 ];
 const TRANSFORMS: &[&str] = &[
@@ -103,8 +105,21 @@ const TRANSFORMS: &[&str] = &[
     "fft_to_real",
     "overlap_add",
 ];
+const ALGEBRA: &[&str] = &[
+    "cholesky",
+    "determinant",
+    "elimination",
+    "jacobi",
+    "lu",
+    "matrix_work",
+    "power_of_two",
+    "qr",
+    "solve",
+    "substitution",
+    "triangular",
+];
 
-const FAMILIES: [&[&str]; 18] = [
+const FAMILIES: [&[&str]; 19] = [
     REDUCTIONS,
     SEARCHES,
     AXES,
@@ -123,6 +138,7 @@ const FAMILIES: [&[&str]; 18] = [
     FOLDS,
     MATRICES,
     TRANSFORMS,
+    ALGEBRA,
 ];
 
 /// Variable that selects mutants by a part of their lines.

@@ -26,10 +26,19 @@ pub fn cases() -> Vec<Case> {
 }
 
 /// Verbs that compute with floats: without runtime checks, a driver may round differently.
-const ROUNDED: [&str; 20] = [
+const ROUNDED: [&str; 29] = [
     "norm",
     "mean",
     "zip",
+    "cholesky",
+    "lu",
+    "qr",
+    "solve",
+    "solve_triangular",
+    "inverse",
+    "determinant",
+    "eigh",
+    "eigvalsh",
     "fill_random",
     "histogram_fixed",
     "fft",

@@ -70,7 +70,7 @@ fn overlaps(s: &Subject) {
 }
 
 /// Verbs that accept arrays of any lengths, and verbs that always get fitting arrays in the table.
-const ANY_SHAPES: [&str; 32] = [
+const ANY_SHAPES: [&str; 33] = [
     "sum axis",
     "prod axis",
     "min axis skip_nan",
@@ -94,6 +94,7 @@ const ANY_SHAPES: [&str; 32] = [
     "copy_strided",
     "matmul",
     "matmul vector",
+    "qr",
     "fill_random",
     "random_permutation",
     "fft_in_place",

@@ -197,6 +197,23 @@ impl Arrays {
         self.few.len()
     }
 
+    /// Returns the number of rows of square matrices. There are twice as many elements, or more.
+    fn side(&self) -> usize {
+        (self.numbers.len() / 2).isqrt().min(12)
+    }
+
+    /// Returns the first elements of an array as a square matrix.
+    fn square(&self, list: &DeviceArray<u32>) -> Result<DeviceArray<f32, 2>> {
+        let side = self.side();
+        list.slice(0..side * side)?.cast_bits().reshape([side, side])
+    }
+
+    /// Returns a matrix of numbers with twice as many rows as columns.
+    fn tall(&self) -> Result<DeviceArray<f32, 2>> {
+        let side = self.side();
+        self.numbers.slice(0..2 * side * side)?.reshape([2 * side, side])
+    }
+
     fn as_rows<T: Element>(&self, list: &DeviceArray<T>) -> Result<DeviceArray<T, 2>> {
         list.reshape([self.rows(), list.len() / self.rows()])
     }
@@ -288,6 +305,12 @@ fn verb(id: &'static str, alone: Call) -> Verb {
 fn returns(id: &'static str, alone: Call) -> Verb {
     let name = id.split(' ').next_back().unwrap();
     Verb { id, name, returns: true, prepare: None, alone }
+}
+
+/// Writes the products of the columns of a matrix, which are positive definite.
+fn products(q: &CommandQueue, a: &mut Arrays) -> Result<()> {
+    let x = a.tall()?;
+    q.matmul(x.transposed(), &x, &mut a.square(&a.other)?, Matmul::default())
 }
 
 #[expect(clippy::too_many_lines, reason = "it is a table of verbs")]
@@ -488,6 +511,51 @@ pub(crate) fn table() -> Vec<Verb> {
             let x = a.x.slice(0..rows.shape()[1])?;
             q.matmul(&rows, &x, &mut a.few, Matmul::default())
         }),
+        verb("cholesky", |q, a| {
+            let x = a.square(&a.other)?;
+            q.cholesky(&x, &mut a.square(&a.out)?, &mut a.one, Triangle::Upper)
+        })
+        .after(products),
+        verb("lu", |q, a| {
+            let x = a.square(&a.other)?;
+            let mut order = a.both.slice(0..a.side())?;
+            q.lu(&x, &mut a.square(&a.out)?, &mut order, &mut a.one)
+        })
+        .after(products),
+        verb("qr", |q, a| {
+            let x = a.tall()?;
+            let mut factor = a.floats().slice(0..x.len())?.reshape(x.shape())?;
+            q.qr(&x, &mut factor, &mut a.square(&a.other)?)
+        }),
+        verb("solve", |q, a| {
+            let b = a.numbers.slice(0..a.side())?;
+            let mut out = a.floats().slice(0..a.side())?;
+            q.solve(&a.square(&a.other)?, &b, &mut out, &mut a.one)
+        })
+        .after(products),
+        verb("solve_triangular", |q, a| {
+            let b = a.numbers.slice(0..a.side())?;
+            let mut out = a.floats().slice(0..a.side())?;
+            q.solve_triangular(&a.square(&a.other)?, &b, &mut out, &mut a.one, Triangular::lower())
+        })
+        .after(products),
+        verb("inverse", |q, a| {
+            let x = a.square(&a.other)?;
+            q.inverse(&x, &mut a.square(&a.out)?, &mut a.one)
+        })
+        .after(products),
+        verb("determinant", |q, a| q.determinant(&a.square(&a.other)?, &mut a.float())).after(products),
+        verb("eigh", |q, a| {
+            let x = a.square(&a.other)?;
+            let mut values = a.both.slice(0..a.side())?.cast_bits();
+            q.eigh(&x, &mut values, &mut a.square(&a.out)?, &mut a.one, Triangle::Lower)
+        })
+        .after(products),
+        verb("eigvalsh", |q, a| {
+            let mut values = a.floats().slice(0..a.side())?;
+            q.eigvalsh(&a.square(&a.other)?, &mut values, &mut a.one, Triangle::Lower)
+        })
+        .after(products),
         verb("fill_random", |q, a| {
             q.fill_random(&mut a.floats(), Philox::seed(4), Normal { mean: 1.0, deviation: 2.0 })
         }),
