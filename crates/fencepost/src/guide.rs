@@ -55,6 +55,9 @@ pub mod kernels {}
 #[doc = include_str!("../guide/levels.md")]
 pub mod levels {}
 
+#[doc = include_str!("../guide/linear_algebra.md")]
+pub mod linear_algebra {}
+
 #[doc = include_str!("../guide/matrices.md")]
 pub mod matrices {}
 
