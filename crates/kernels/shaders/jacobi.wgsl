@@ -51,8 +51,11 @@ struct Params {
 
 // Most sweeps: nine suffice for random matrices of 64 rows, and the loops of an invocation have fewer than 2^16 iterations.
 const SWEEPS: u32 = 16u;
-// Elements of this magnitude are left as they are; the largest element of the matrix is at least 1.
+// Elements of this magnitude are left as they are, and so are those of this part of an element on the diagonal in their row
+// or column: the rounding of the diagonal would turn rows of equal eigenvalues in many more sweeps. The largest element of
+// the matrix is at least 1.
 const SMALL: f32 = 9.313226e-10;
+const PART: f32 = 1.1920929e-7;
 const INFINITY: u32 = 0x7F800000u;
 
 // Rows of the lower triangles, one after the other. With an odd n, there is one more row, of zeros.
@@ -93,16 +96,17 @@ fn rotated(x: vec2<f32>, number: u32) -> vec2<f32> {
 // Makes the rotation of a pair, and rotates the elements of its two rows and columns. Returns 1 if there is a rotation.
 fn rotate_pair(number: u32, pair: vec2<u32>) -> u32 {
     let beside = place_of(pair.y, pair.x);
+    let low = place_of(pair.x, pair.x);
+    let high = place_of(pair.y, pair.y);
     let x = triangles[beside];
-    let is_turned = abs(x) > SMALL;
+    let size = max(abs(triangles[low]), abs(triangles[high]));
+    let is_turned = abs(x) > max(SMALL, PART * size);
     var sine = 0.0;
     var half_tangent = 0.0;
     if is_turned {
-        let low = place_of(pair.x, pair.x);
-        let high = place_of(pair.y, pair.y);
         let cotangent = (triangles[high] - triangles[low]) / (2.0 * x);
-        let size = 1.0 / (abs(cotangent) + sqrt(cotangent * cotangent + 1.0));
-        let tangent = select(size, -size, cotangent < 0.0);
+        let smaller = 1.0 / (abs(cotangent) + sqrt(cotangent * cotangent + 1.0));
+        let tangent = select(smaller, -smaller, cotangent < 0.0);
         let cosine = 1.0 / sqrt(tangent * tangent + 1.0);
         sine = tangent * cosine;
         half_tangent = sine / (1.0 + cosine);

@@ -63,6 +63,13 @@ fn symmetric(rng: &mut fastrand::Rng, n: usize) -> Vec<f32> {
     (0..n * n).map(|at| list[(at / n).max(at % n) * n + (at / n).min(at % n)]).collect()
 }
 
+/// Returns a symmetric matrix with equal eigenvalues: all are 1 but one, which is 1 - `factor`.
+fn reflection(rng: &mut fastrand::Rng, n: usize, factor: f64) -> Vec<f32> {
+    let v = wide(&random(rng, n));
+    let scale = factor / norm(&v).powi(2);
+    identity(n).iter().enumerate().map(|(at, x)| (x - scale * v[at / n] * v[at % n]) as f32).collect()
+}
+
 /// Replaces the elements outside of a triangle by NaNs.
 fn without_others(list: &[f32], n: usize, triangle: Triangle) -> Vec<f32> {
     let is_outside = |at: usize| match triangle {
@@ -386,7 +393,8 @@ fn eigen(s: &Subject) {
             return;
         }
         for triangle in [Triangle::Lower, Triangle::Upper] {
-            let stack: Vec<Vec<f32>> = (0..MATRICES).map(|_| symmetric(&mut rng, n)).collect();
+            let mut stack: Vec<Vec<f32>> = (2..MATRICES).map(|_| symmetric(&mut rng, n)).collect();
+            stack.extend([1.0, 2.0].map(|factor| reflection(&mut rng, n, factor)));
             let given: Vec<Vec<f32>> = stack.iter().map(|a| without_others(a, n, triangle)).collect();
             let found = call(&queue, &given, [n, n], [n, n * n, n], |a, [values, vectors, alone], info| {
                 let values = &mut values.reshape([MATRICES, n])?;
