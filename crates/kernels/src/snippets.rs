@@ -3,6 +3,7 @@
 /// Snippets of `shaders/lib`, by the name that `//#use` gives them.
 pub(crate) const SNIPPETS: &[(&str, &str)] = &[
     ("activation", include_str!("../shaders/lib/activation.wgsl")),
+    ("beside", include_str!("../shaders/lib/beside.wgsl")),
     ("between", include_str!("../shaders/lib/between.wgsl")),
     ("bins", include_str!("../shaders/lib/bins.wgsl")),
     ("blake3", include_str!("../shaders/lib/blake3.wgsl")),
@@ -39,6 +40,10 @@ pub(crate) const SNIPPETS: &[(&str, &str)] = &[
     ("scan_share", include_str!("../shaders/lib/scan_share.wgsl")),
     ("segment_of", include_str!("../shaders/lib/segment_of.wgsl")),
     ("segment_stages", include_str!("../shaders/lib/segment_stages.wgsl")),
+    ("sparse_division", include_str!("../shaders/lib/sparse_division.wgsl")),
+    ("sparse_product", include_str!("../shaders/lib/sparse_product.wgsl")),
+    ("sparse_result", include_str!("../shaders/lib/sparse_result.wgsl")),
+    ("sparse_row", include_str!("../shaders/lib/sparse_row.wgsl")),
     ("staged_tile", include_str!("../shaders/lib/staged_tile.wgsl")),
     ("substitution", include_str!("../shaders/lib/substitution.wgsl")),
     ("tile_ranks", include_str!("../shaders/lib/tile_ranks.wgsl")),

@@ -101,6 +101,16 @@ const TRUSTED: &[TrustedKernel] = &[
     all("fft_real", "as fft; a place of a frame is compared with the length of the signal"),
     all("fft_to_real", "as fft; a place of a frame is compared with the length of the signal"),
     all(
+        "filter_direct",
+        "blocks are below count, so that a row is below the rows; an element of an image or in place of one beside it is below the \
+         height and the width, and a weight is below the number of weights; the host makes a period of at least 1",
+    ),
+    all(
+        "filter_separable",
+        "as filter_direct, for each element around a tile; the host makes room for the elements and the sums, which are written \
+         before they are read; a result is compared with the rows and the line, and a group past the last tile has none",
+    ),
+    all(
         "fold",
         "elements are below the end of a row; a group past the last share has none; each lane writes its part, and its elements of \
          a tile",
@@ -241,6 +251,21 @@ const TRUSTED: &[TrustedKernel] = &[
     indices(
         "sort_small",
         "elements are below n; the place of an element is compared with n, because the keys are read twice",
+    ),
+    all("sparse_lanes", "as sparse_rows; each lane writes its part"),
+    all(
+        "sparse_rows",
+        "a row has an offset after its own; an offset counts as at most the number of entries; a column is compared with the rows of \
+         x; a row ends before a division only if it has entries after it",
+    ),
+    all(
+        "sparse_shares",
+        "as sparse_rows; a search keeps the index of an offset up to the number of rows, whatever the order of the offsets is; a row \
+         is compared with that number; each lane writes its sum",
+    ),
+    all(
+        "sparse_sums",
+        "as sparse_shares; a partial sum belongs to a multiple of a share below the number of entries, of which the host counts all",
     ),
     all("strided", "the host checks the least and the greatest place of both arrays"),
     all(

@@ -50,8 +50,9 @@ fn every_builtin_with_an_alias_is_valid_for_all_its_types() {
         }
     }
     assert_eq!(
-        found, 16,
-        "add, fill, inner_product, iota, saxpy, seven of reductions, two of scans and two of verbs by key"
+        found, 22,
+        "add, fill, inner_product, iota, saxpy, seven of reductions, two of scans, two of verbs by key, two of filters and four of \
+         sparse matrices"
     );
 }
 

@@ -20,6 +20,8 @@ fn launches() -> Vec<Changed> {
     let numbers = |len: u32| (0..len).collect::<Vec<u32>>();
     let far = |len: usize| vec![FAR; len];
     let launch = |name, params, buffers| Changed { name, switch: None, params, buffers };
+    // Offsets in no order: each second row has all entries.
+    let offsets = || (0..=6).map(|n| if n % 2 == 0 { FAR } else { 0 }).collect::<Vec<u32>>();
     let search = launch("arg_extreme", &[300, 70], vec![numbers(300), far(300), numbers(5)]);
     vec![
         Changed { switch: Some("GATHER"), ..search },
@@ -34,6 +36,22 @@ fn launches() -> Vec<Changed> {
             &[300, 70, 0],
             vec![numbers(300), numbers(300), far(10), numbers(300), numbers(300), numbers(1)],
         ),
+        launch(
+            "sparse_lanes",
+            &[18, 300, 290, 3, 20, 0, 0],
+            vec![offsets(), far(300), numbers(300), numbers(870), numbers(18)],
+        ),
+        launch(
+            "sparse_rows",
+            &[18, 300, 290, 3, 20, 0, 0],
+            vec![offsets(), far(300), numbers(300), numbers(870), numbers(18)],
+        ),
+        launch(
+            "sparse_shares",
+            &[4, 6, 300, 290, 1, 70],
+            vec![offsets(), far(300), numbers(300), numbers(290), numbers(4)],
+        ),
+        launch("sparse_sums", &[4, 6, 300, 1, 70, 0], vec![offsets(), numbers(4), numbers(6)]),
         launch(
             "take_ranked",
             &[300, 70, 0, 0],

@@ -97,6 +97,15 @@ fn r07_the_builtin_kernels_have_no_mistake() {
             "fft_real.wgsl" => (FFT_PASS, vec![words(60), words(10), words(120)]),
             "fft_to_real.wgsl" => (FFT_PASS, vec![words(120), words(10), words(60)]),
             "fill.wgsl" => (&[7], vec![words(300)]),
+            "filter_direct.wgsl" => {
+                // One image of 15 x 20 elements, and nine weights.
+                let params = &[80, 4, 15, 20, 15, 20, 1, 3, 3, 1, 1, 29, 39, 30, 40, 0, 1, 0];
+                (params, vec![words(300), words(9), words(300)])
+            }
+            "filter_separable.wgsl" => {
+                let params = &[1, 1, 1, 15, 20, 15, 20, 1, 3, 3, 1, 1, 29, 39, 30, 40, 0, 0, 1, 0];
+                (params, vec![words(300), words(3), words(3), words(300)])
+            }
             "fold.wgsl" => (&[100, 70, 2, 5, 0], vec![words(300), numbers(5)]),
             "fold_columns.wgsl" => (&[30, 7, 5, 3, 45, 0], vec![words(270), numbers(45)]),
             "gather.wgsl" => (&[300, 290], vec![words(290), numbers(300), numbers(300)]),
@@ -227,6 +236,19 @@ fn r07_the_builtin_kernels_have_no_mistake() {
                 (params.leak(), vec![dominant(2, 15), words(600), numbers(1), numbers(600), numbers(2)])
             }
             "sort_small.wgsl" => (&[300, 0, 32, 0, 0, 2, 8, 0], vec![numbers(300); 6]),
+            // Rows of 50 entries are divided at multiples of 20; the last columns are outside of the matrix.
+            "sparse_lanes.wgsl" | "sparse_rows.wgsl" => {
+                let offsets = (0..=6).map(|n| n * 50).collect();
+                let arrays = vec![offsets, numbers(300), words(300), words(870), words(18)];
+                (&[18, 300, 290, 3, 20, 0x3F80_0000, 0x3F80_0000], arrays)
+            }
+            "sparse_shares.wgsl" => {
+                let arrays = vec![vec![0, 10, 300], numbers(300), words(300), words(290), words(4)];
+                (&[4, 2, 300, 290, 1, 70], arrays)
+            }
+            "sparse_sums.wgsl" => {
+                (&[4, 2, 300, 1, 70, 0x3F80_0000], vec![vec![0, 10, 300], words(4), words(2)])
+            }
             "spin.wgsl" => (&[10], vec![numbers(300)]),
             "take_rows.wgsl" => {
                 let order = (0..300).map(|n| n % 100).collect();
