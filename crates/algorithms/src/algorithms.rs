@@ -6,6 +6,7 @@ use crate::count::Comparison;
 use crate::distribution::Distribution;
 use crate::factors::Triangle;
 use crate::fft_plan::{FftPlan, RealFftPlan};
+use crate::filter::Filter;
 use crate::histogram::Bins;
 use crate::inputs::Inputs;
 use crate::matmul::{Factor, Matmul};
@@ -20,14 +21,15 @@ use crate::scan::Scan;
 use crate::select::Kept;
 use crate::sort::Sort;
 use crate::sorted::Side;
+use crate::sparse::{Csr, MatmulSparse};
 use crate::stft::{StftPlan, Welch};
 use crate::sum_threshold::SumThreshold;
 use crate::systems::Triangular;
 use crate::verb_queue::VerbQueue;
 use crate::{
-    by_key, convolution, eigen, elementwise, factors, fft, fft_shift, histogram, map, matmul, quantile,
-    random, rearrange, reductions, rolling, scan, select, sort, sorted, stft, strided, sum_threshold,
-    systems, top, weighted,
+    by_key, convolution, eigen, elementwise, factors, fft, fft_shift, filter, histogram, map, matmul,
+    quantile, random, rearrange, reductions, rolling, scan, select, sort, sorted, sparse, stft, strided,
+    sum_threshold, systems, top, weighted,
 };
 use fencepost_core::{
     Candidates, CommandQueue, ComplexNumber, DeviceArray, Element, Matrices, Over, Pending, Prefix, Result,
@@ -1655,6 +1657,160 @@ pub trait Algorithms: sealed::Queue {
         triangle: Triangle,
     ) -> Result<()> {
         eigen::eigvalsh(&VerbQueue::new(self.queue(), "eigvalsh")?, a.into(), values, info, triangle)
+    }
+
+    /// Enqueues `out` = a x for a sparse matrix `a`, or with the [options](MatmulSparse), `out` = `alpha` a x + `beta`
+    /// `out`. Integers wrap, and a row without entries gives the sum 0.
+    ///
+    /// An entry whose column is outside of the matrix counts as 0, as an element outside of its array does in a
+    /// [`gather`](Self::gather). An offset past the last entry counts as the end of the entries. The results of
+    /// decreasing offsets are not specified, but no element outside of the arrays is read or written.
+    ///
+    /// # Shape
+    /// For a matrix of m rows and k columns, `x` is `[k]` and `out` is `[m]`, or `x` is `[k, n]` and `out` is `[m, n]`.
+    ///
+    /// # Example
+    /// ```
+    /// use fencepost::prelude::*;
+    /// # let (ctx, queue) = fencepost::doctest();
+    /// // 10  0 20
+    /// //  0  0  0
+    /// //  0 30  0
+    /// let (offsets, columns) = (ctx.array(&[0_u32, 2, 2, 3])?, ctx.array(&[0_u32, 2, 1])?);
+    /// let values = ctx.array(&[10.0_f32, 20.0, 30.0])?;
+    /// let matrix = Csr::new([3, 3], &offsets, &columns, &values);
+    /// let (x, mut out) = (ctx.array(&[1.0_f32, 2.0, 3.0])?, ctx.zeros([3])?);
+    /// queue.matmul_sparse(matrix, &x, &mut out, MatmulSparse::default())?;
+    /// assert_eq!(queue.read(&out).wait()?, [70.0, 0.0, 60.0]);
+    /// # Ok::<(), fencepost::Error>(())
+    /// ```
+    #[track_caller]
+    fn matmul_sparse<T: Reducible, const D: usize>(
+        &self,
+        a: Csr<'_, T>,
+        x: &DeviceArray<T, D>,
+        out: &mut DeviceArray<T, D>,
+        options: MatmulSparse<T>,
+    ) -> Result<()> {
+        sparse::matmul_sparse(&VerbQueue::new(self.queue(), "matmul_sparse")?, a, x, out, options)
+    }
+
+    /// Enqueues `out` = the convolution of each image with the weights, as `scipy.ndimage.convolve`: `out[i, j]` = the
+    /// sum of `weights[a, b] * x[i + m / 2 - a, j + n / 2 - b]` for m x n weights, where the halves are rounded down.
+    /// [`Filter`] says which elements count beside an image. Integers wrap.
+    ///
+    /// The weights are multiplied one by one, so a call with more than 8192 of them is refused. If the weights are the
+    /// products of a column and a row, [`convolve_separable`](Self::convolve_separable) takes fewer operations.
+    ///
+    /// # Shape
+    /// `x` and `out` are `[.., height, width]`, or `[.., height, width, channels]` with
+    /// [`channels_last`](Filter::channels_last). The axes before count images. [Valid](crate::Boundary::Valid)
+    /// results have `m - 1` rows and `n - 1` columns less than `x`.
+    ///
+    /// # Example
+    /// ```
+    /// use fencepost::prelude::*;
+    /// # let (ctx, queue) = fencepost::doctest();
+    /// let x = ctx.array(&[0, 0, 0, 0, 1, 0, 0, 0, 0])?.reshape([3, 3])?;
+    /// let weights = ctx.array(&[1, 2, 3, 4, 5, 6, 7, 8, 9])?.reshape([3, 3])?;
+    /// let mut out = ctx.zeros([3, 3])?;
+    /// queue.convolve_2d(&x, &weights, Filter::default(), &mut out)?;
+    /// assert_eq!(queue.read(&out).wait()?, [1, 2, 3, 4, 5, 6, 7, 8, 9]);
+    /// # Ok::<(), fencepost::Error>(())
+    /// ```
+    #[track_caller]
+    fn convolve_2d<T: Reducible, const D: usize>(
+        &self,
+        x: &DeviceArray<T, D>,
+        weights: &DeviceArray<T, 2>,
+        filter: Filter<T>,
+        out: &mut DeviceArray<T, D>,
+    ) -> Result<()> {
+        filter::filter(&VerbQueue::new(self.queue(), "convolve_2d")?, true, x, weights, filter, out)
+    }
+
+    /// Enqueues `out` = the correlation of each image with the weights, as `scipy.ndimage.correlate`: `out[i, j]` = the
+    /// sum of `weights[a, b] * x[i + a - m / 2, j + b - n / 2]`, with the rules of [`convolve_2d`](Self::convolve_2d). A
+    /// linear stencil is a correlation.
+    ///
+    /// # Example
+    /// ```
+    /// use fencepost::prelude::*;
+    /// # let (ctx, queue) = fencepost::doctest();
+    /// let cells = ctx.array(&[0.0_f32, 0.0, 0.0, 0.0, 16.0, 0.0, 0.0, 0.0, 0.0])?.reshape([3, 3])?;
+    /// let exchange = ctx.array(&[0.0_f32, 0.125, 0.0, 0.125, 0.5, 0.125, 0.0, 0.125, 0.0])?.reshape([3, 3])?;
+    /// let mut next = ctx.zeros([3, 3])?;
+    /// let edges = Filter::default().boundary(Boundary::Wrap);
+    /// queue.correlate_2d(&cells, &exchange, edges, &mut next)?;
+    /// assert_eq!(queue.read(&next).wait()?, [0.0, 2.0, 0.0, 2.0, 8.0, 2.0, 0.0, 2.0, 0.0]);
+    /// # Ok::<(), fencepost::Error>(())
+    /// ```
+    #[track_caller]
+    fn correlate_2d<T: Reducible, const D: usize>(
+        &self,
+        x: &DeviceArray<T, D>,
+        weights: &DeviceArray<T, 2>,
+        filter: Filter<T>,
+        out: &mut DeviceArray<T, D>,
+    ) -> Result<()> {
+        filter::filter(&VerbQueue::new(self.queue(), "correlate_2d")?, false, x, weights, filter, out)
+    }
+
+    /// Enqueues `out` = the convolution of each image along its columns with the weights `down`, and then of the results
+    /// along the rows with the weights `across`, as two calls of `scipy.ndimage.convolve1d`. The shapes and the elements
+    /// beside an image are those of [`convolve_2d`](Self::convolve_2d). Each list has at most 8192 weights.
+    ///
+    /// # Example
+    /// ```
+    /// use fencepost::prelude::*;
+    /// # let (ctx, queue) = fencepost::doctest();
+    /// let x = ctx.array(&[0, 0, 0, 0, 1, 0, 0, 0, 0])?.reshape([3, 3])?;
+    /// let (down, across) = (ctx.array(&[1, 2, 3])?, ctx.array(&[10, 100, 1000])?);
+    /// let mut out = ctx.zeros([3, 3])?;
+    /// queue.convolve_separable(&x, &down, &across, Filter::default(), &mut out)?;
+    /// assert_eq!(queue.read(&out).wait()?, [10, 100, 1000, 20, 200, 2000, 30, 300, 3000]);
+    /// # Ok::<(), fencepost::Error>(())
+    /// ```
+    #[track_caller]
+    fn convolve_separable<T: Reducible, const D: usize>(
+        &self,
+        x: &DeviceArray<T, D>,
+        down: &DeviceArray<T>,
+        across: &DeviceArray<T>,
+        filter: Filter<T>,
+        out: &mut DeviceArray<T, D>,
+    ) -> Result<()> {
+        let queue = VerbQueue::new(self.queue(), "convolve_separable")?;
+        filter::separable(&queue, true, x, [down, across], filter, out)
+    }
+
+    /// Enqueues `out` = the correlation of each image along its columns with the weights `down`, and then of the results
+    /// along the rows with the weights `across`, as two calls of `scipy.ndimage.correlate1d`. The other rules are those
+    /// of [`convolve_separable`](Self::convolve_separable).
+    ///
+    /// # Example
+    /// ```
+    /// use fencepost::prelude::*;
+    /// # let (ctx, queue) = fencepost::doctest();
+    /// let x = ctx.array(&[1, 2, 3, 4, 5, 6, 7, 8, 9])?.reshape([3, 3])?;
+    /// let (sum, difference) = (ctx.array(&[1, 1, 1])?, ctx.array(&[-1, 0, 1])?);
+    /// let mut out = ctx.zeros([1, 1])?;
+    /// let valid = Filter::default().boundary(Boundary::Valid);
+    /// queue.correlate_separable(&x, &sum, &difference, valid, &mut out)?;
+    /// assert_eq!(queue.read(&out).wait()?, [6]);
+    /// # Ok::<(), fencepost::Error>(())
+    /// ```
+    #[track_caller]
+    fn correlate_separable<T: Reducible, const D: usize>(
+        &self,
+        x: &DeviceArray<T, D>,
+        down: &DeviceArray<T>,
+        across: &DeviceArray<T>,
+        filter: Filter<T>,
+        out: &mut DeviceArray<T, D>,
+    ) -> Result<()> {
+        let queue = VerbQueue::new(self.queue(), "correlate_separable")?;
+        filter::separable(&queue, false, x, [down, across], filter, out)
     }
 
     /// Enqueues `counts` = the number of elements of `x` in each bin. A count wraps at 2^32. As in `numpy.histogram`,

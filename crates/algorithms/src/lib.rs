@@ -48,6 +48,7 @@ mod fft;
 mod fft_plan;
 mod fft_shift;
 mod fft_table;
+mod filter;
 #[doc(hidden)] // for the tests
 pub mod for_oracles;
 mod grid;
@@ -91,6 +92,7 @@ mod selection;
 mod shares;
 mod sort;
 mod sorted;
+mod sparse;
 mod stages;
 mod stft;
 mod strided;
@@ -113,6 +115,7 @@ pub use factors::Triangle;
 pub use fencepost_core::{Candidates, Matrices, Over, Parts, Prefix, Strides};
 pub use fft_plan::{FftNorm, FftPlan, RealFftPlan};
 pub use fft_shift::{fftfreq, rfftfreq};
+pub use filter::{Boundary, Filter};
 pub use group::QueueGroup;
 pub use histogram::Bins;
 pub use inputs::Inputs;
@@ -127,6 +130,7 @@ pub use rolling::Rolling;
 pub use scan::Scan;
 pub use sort::Sort;
 pub use sorted::Side;
+pub use sparse::{Csr, MatmulSparse};
 pub use stft::{StftPlan, Welch};
 pub use sum_threshold::SumThreshold;
 pub use systems::Triangular;
@@ -138,9 +142,9 @@ pub use window::Window;
 /// Re-exports the names that programs with algorithms need.
 pub mod prelude {
     pub use crate::{
-        Algorithms, Bins, Choice, ConvolveMode, Exponential, FftNorm, FftPlan, Inputs, Matmul, Matrices,
-        Monoid, Normal, Operation, Outside, Philox, QuantileMethod, Quantiles, QueueGroup, RealFftPlan,
-        Reducible, Rolling, Scan, Side, Sort, StftPlan, Strides, SumThreshold, Triangle, Triangular, Uniform,
-        Welch, Whole, Window, Words, fftfreq, rfftfreq,
+        Algorithms, Bins, Boundary, Choice, ConvolveMode, Csr, Exponential, FftNorm, FftPlan, Filter, Inputs,
+        Matmul, MatmulSparse, Matrices, Monoid, Normal, Operation, Outside, Philox, QuantileMethod,
+        Quantiles, QueueGroup, RealFftPlan, Reducible, Rolling, Scan, Side, Sort, StftPlan, Strides,
+        SumThreshold, Triangle, Triangular, Uniform, Welch, Whole, Window, Words, fftfreq, rfftfreq,
     };
 }

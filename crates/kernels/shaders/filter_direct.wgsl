@@ -6,7 +6,7 @@
 //            invocations past count do nothing
 // Workgroup  [WORKGROUP, 1, 1]
 // Barriers   none
-// Tolerance  f32: d u times the sum of the magnitudes of the products, d = the number of weights, u = 2^-24; integers exactly,
+// Tolerance  f32: d u times the sum of the magnitudes of the products, d = the number of weights + 1, u = 2^-24; integers exactly,
 //            wrapping
 //
 // An element is loaded once for the four results of an invocation.

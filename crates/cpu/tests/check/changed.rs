@@ -38,20 +38,20 @@ fn launches() -> Vec<Changed> {
         ),
         launch(
             "sparse_lanes",
-            &[18, 300, 290, 3, 20, 0, 0],
+            &[18, 6, 300, 290, 3, 20, 0, 0],
             vec![offsets(), far(300), numbers(300), numbers(870), numbers(18)],
         ),
         launch(
             "sparse_rows",
-            &[18, 300, 290, 3, 20, 0, 0],
+            &[18, 6, 300, 290, 3, 20, 0, 0],
             vec![offsets(), far(300), numbers(300), numbers(870), numbers(18)],
         ),
         launch(
             "sparse_shares",
-            &[4, 6, 300, 290, 1, 70],
+            &[4, 6, 300, 290, 1, 70, 0, 0],
             vec![offsets(), far(300), numbers(300), numbers(290), numbers(4)],
         ),
-        launch("sparse_sums", &[4, 6, 300, 1, 70, 0], vec![offsets(), numbers(4), numbers(6)]),
+        launch("sparse_sums", &[4, 6, 300, 290, 1, 70, 0, 0], vec![offsets(), numbers(4), numbers(6)]),
         launch(
             "take_ranked",
             &[300, 70, 0, 0],

@@ -69,7 +69,7 @@ fn r07_the_builtin_kernels_have_no_mistake() {
                 (&[300, 70, 7, 0, 0, 0, 8], vec![numbers(300), words(300), numbers(8), vec![0; 77]])
             }
             "bin_weights.wgsl" => {
-                let params = &[300, 70, 7, 0, 0, 0, 8, 0x3F80_0000, 0x4F00_0000];
+                let params = &[300, 70, 7, 0, 0, 0, 8, ONE, 0x4F00_0000];
                 (params, vec![numbers(300), numbers(300), numbers(8), numbers(7)])
             }
             "blake3_chunks.wgsl" => (&[3000, 0, 0, 0], vec![numbers(752), numbers(24)]),
@@ -240,14 +240,14 @@ fn r07_the_builtin_kernels_have_no_mistake() {
             "sparse_lanes.wgsl" | "sparse_rows.wgsl" => {
                 let offsets = (0..=6).map(|n| n * 50).collect();
                 let arrays = vec![offsets, numbers(300), words(300), words(870), words(18)];
-                (&[18, 300, 290, 3, 20, 0x3F80_0000, 0x3F80_0000], arrays)
+                (&[18, 6, 300, 290, 3, 20, ONE, ONE], arrays)
             }
             "sparse_shares.wgsl" => {
                 let arrays = vec![vec![0, 10, 300], numbers(300), words(300), words(290), words(4)];
-                (&[4, 2, 300, 290, 1, 70], arrays)
+                (&[4, 2, 300, 290, 1, 70, ONE, 0], arrays)
             }
             "sparse_sums.wgsl" => {
-                (&[4, 2, 300, 1, 70, 0x3F80_0000], vec![vec![0, 10, 300], words(4), words(2)])
+                (&[4, 2, 300, 290, 1, 70, ONE, 0], vec![vec![0, 10, 300], words(4), words(2)])
             }
             "spin.wgsl" => (&[10], vec![numbers(300)]),
             "take_rows.wgsl" => {
