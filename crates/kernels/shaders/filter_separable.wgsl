@@ -6,8 +6,8 @@
 //            or two dimensions
 // Workgroup  [ACROSS, DOWN, 1]
 // Barriers   two
-// Tolerance  f32: d u times the sum of the magnitudes of the products of two weights and an element, d = the number of all weights + 1,
-//            u = 2^-24; integers exactly, wrapping
+// Tolerance  f32: d u times the sum of the magnitudes of the products of two weights and an element, d = the number of all
+//            weights + 1, u = 2^-24; integers exactly, wrapping
 //
 // The memory of a workgroup has the elements around a tile, and after them their sums along the columns.
 //#use beside

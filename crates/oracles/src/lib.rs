@@ -13,6 +13,7 @@ mod bins;
 mod elementwise;
 mod equations;
 mod exact;
+mod filters;
 mod fourier;
 mod grouped;
 mod matrices;
@@ -24,12 +25,14 @@ mod products;
 mod quantiles;
 mod random;
 mod selection;
+mod sparse;
 mod windows;
 
 pub use along::{all_axis, any_axis, argmax_axis, argmin_axis, count_nonzero_axis, mean_axis, reduce};
 pub use bins::{histogram, histogram_fixed, histogram_weighted};
 pub use elementwise::{axpy, cast, clamp, iota, map, repeated, where_, zip};
 pub use equations::{cholesky, determinant, eigh, eigvalsh, inverse, lu, qr, solve, solve_triangular};
+pub use filters::{beside, convolve_2d, convolve_separable, correlate_2d, correlate_separable};
 pub use fourier::{
     Complex, FramesOf, convolve, correlate, fft, fftshift, ifft, ifftshift, irfft, istft, rfft, stft, welch,
 };
@@ -46,6 +49,7 @@ pub use products::{dot_axis, dot_segments, norm_axis};
 pub use quantiles::{mad, median, quantile, quantile_axis, quantile_segments};
 pub use random::{fill_random, random_permutation};
 pub use selection::{nonzero, partition, select, unique};
+pub use sparse::{Sparse, matmul_sparse};
 pub use windows::{rolling, sum_threshold};
 
 pub use fencepost_algorithms::for_oracles::Nan;
