@@ -7,6 +7,7 @@ mod bodies;
 mod by_key;
 mod elementwise;
 mod exact_sums;
+mod filters;
 mod fourier;
 mod guards;
 mod histogram;
@@ -46,6 +47,7 @@ mod signals;
 mod sort;
 mod sort_segments;
 mod sorted;
+mod sparse;
 mod strided;
 #[cfg(not(target_arch = "wasm32"))]
 mod trusted;
@@ -86,6 +88,7 @@ pub fn cases() -> Vec<Case> {
         bodies::cases(),
         elementwise::cases(),
         exact_sums::cases(),
+        filters::cases(),
         fourier::cases(),
         map::cases(),
         map_inputs::cases(),
@@ -118,6 +121,7 @@ pub fn cases() -> Vec<Case> {
         sort::cases(),
         sort_segments::cases(),
         sorted::cases(),
+        sparse::cases(),
         strided::cases(),
         trusted::cases(),
         warm_up::cases(),
@@ -138,6 +142,25 @@ pub fn with_shares(s: &Subject, run: impl FnOnce()) {
 /// Runs a case. Without the feature, nothing forces the verbs to divide few elements.
 #[cfg(not(feature = "validation"))]
 pub fn with_shares(_: &Subject, run: impl FnOnce()) {
+    run();
+}
+
+/// Calls `run` with the kernels of the place. On the CPU, which compiles quickly, also with those of other devices, and
+/// with shares of few elements.
+#[cfg(feature = "validation")]
+fn with_forms(s: &Subject, mut run: impl FnMut()) {
+    run();
+    let is_quick = s.is_cpu() || s.place().is_native();
+    for (card, small) in [(false, true), (true, true), (true, false)] {
+        if is_quick || large() {
+            with_forced(Forced { card, small }, &mut run);
+        }
+    }
+}
+
+/// Calls `run`. Without the feature, nothing forces other kernels.
+#[cfg(not(feature = "validation"))]
+fn with_forms(_: &Subject, mut run: impl FnMut()) {
     run();
 }
 

@@ -1,6 +1,5 @@
 //! A01, A23: factors, equations and eigenvalues of small matrices, against double precision.
 
-use super::matmul::with_forms;
 use super::*;
 
 pub fn cases() -> Vec<Case> {
@@ -434,7 +433,7 @@ fn extremes(s: &Subject) {
     let scale = |at: usize| 2.0_f32.powi([-90, 90, 0, 30, -60, 100][at % n]);
     let scaled: Vec<f32> = list.iter().enumerate().map(|(at, x)| x * scale(at)).collect();
     let [plain, found] = [&list, &scaled].map(|list| {
-        call(&queue, &[list.clone()], [n, n], [n * n; 2], |a, [q, r], _| {
+        call(&queue, std::slice::from_ref(list), [n, n], [n * n; 2], |a, [q, r], _| {
             queue.qr(a, &mut q.reshape([1, n, n])?, &mut r.reshape([1, n, n])?)
         })
     });

@@ -1,7 +1,6 @@
 //! A01, A23: linear algebra with arrays that it refuses, with matrices that fail, with views, and without elements.
 
 use super::linear_algebra::{Found, call, positive, random};
-use super::matmul::with_forms;
 use super::*;
 
 pub fn cases() -> Vec<Case> {
@@ -158,7 +157,7 @@ fn nans(s: &Subject) {
                     let mut nans = 0;
                     for list in &found.lists {
                         let len = list.len() / 3;
-                        assert!(list[..len].iter().chain(&list[2 * len..]).all(|x| x.is_finite()), "{name}");
+                        assert!(list[..len].iter().chain(&list[2 * len..]).all(|x| !x.is_nan()), "{name}");
                         nans += list[len..2 * len].iter().filter(|x| x.is_nan()).count();
                     }
                     assert!(nans > 0, "{name} of {n} rows with a NaN at {place}");

@@ -21,25 +21,6 @@ pub fn cases() -> Vec<Case> {
     ]
 }
 
-/// Calls `run` with the kernels of the place. On the CPU, which compiles quickly, also with those of other devices,
-/// and with shares of few elements.
-#[cfg(feature = "validation")]
-pub(super) fn with_forms(s: &Subject, mut run: impl FnMut()) {
-    run();
-    let is_quick = s.is_cpu() || s.place().is_native();
-    for (card, small) in [(false, true), (true, true), (true, false)] {
-        if is_quick || large() {
-            with_forced(Forced { card, small }, &mut run);
-        }
-    }
-}
-
-/// Calls `run`. Without the feature, nothing forces other kernels.
-#[cfg(not(feature = "validation"))]
-pub(super) fn with_forms(_: &Subject, mut run: impl FnMut()) {
-    run();
-}
-
 /// Numbers of rows, of inner indices and of columns: none, one, around tiles, few rows or columns, and long sums.
 const SHAPES: [[usize; 3]; 26] = [
     [10, 1100, 12],

@@ -111,6 +111,17 @@ const VERBS: &[(&str, Verb)] = &[
         let weights = a.x.slice(0..100)?.cast_bits();
         queue.convolve(&a.x.cast_bits(), &weights, ConvolveMode::Same, &mut a.out.cast_bits())
     }),
+    ("matmul_sparse", |queue, a| {
+        let matrix = Csr::new([3, N], &a.offsets, &a.x, &a.x);
+        queue.matmul_sparse(matrix, &a.other, &mut a.three, MatmulSparse::default())
+    }),
+    ("convolve_separable", |queue, a| {
+        // No tile has so many elements beside it.
+        let weights = a.x.slice(0..200)?;
+        let x = a.x.reshape([N / 100, 100])?;
+        let mut out = a.out.reshape([N / 100, 100])?;
+        queue.convolve_separable(&x, &weights, &weights, Filter::default(), &mut out)
+    }),
 ];
 
 impl Arrays {
@@ -240,6 +251,17 @@ const WITHOUT_ELEMENTS: &[(&str, EmptyVerb)] = &[
     ("convolve", |queue, x, [a, ..], one| {
         let x = x.cast_bits::<f32>();
         queue.convolve(&x, &one.cast_bits(), ConvolveMode::Same, &mut a.cast_bits())
+    }),
+    ("matmul_sparse", |queue, x, [a, b, c], one| {
+        queue.matmul_sparse(Csr::new([0, 0], one, a, b), x, c, MatmulSparse::default())
+    }),
+    ("convolve_2d", |queue, x, [a, ..], one| {
+        let mut out = a.reshape([3, 0])?;
+        queue.convolve_2d(&x.reshape([3, 0])?, &one.reshape([1, 1])?, Filter::default(), &mut out)
+    }),
+    ("correlate_separable", |queue, x, [a, ..], one| {
+        let mut out = a.reshape([0, 3])?;
+        queue.correlate_separable(&x.reshape([0, 3])?, one, one, Filter::default(), &mut out)
     }),
 ];
 

@@ -1,8 +1,10 @@
 //! Calls of verbs that use each text of the built-in kernels in each of its forms.
 
 mod algebra;
+mod filters;
 mod matrices;
 mod quantiles;
+mod sparse;
 mod transforms;
 
 use super::verb_table::{Arrays, FEW, table};
@@ -112,6 +114,8 @@ pub(super) fn calls() -> &'static [Call] {
         all.transforms();
         all.signals();
         all.linear_algebra();
+        all.sparse();
+        all.filters();
         all.0
     })
 }

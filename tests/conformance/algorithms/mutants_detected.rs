@@ -47,6 +47,8 @@ pub fn cases() -> Vec<Case> {
         }),
         case("a21_each_mistake_in_the_kernels_of_transforms_is_detected", |s| detected(s, TRANSFORMS)),
         case("a23_each_mistake_in_the_kernels_of_linear_algebra_is_detected", |s| detected(s, ALGEBRA)),
+        case("a24_each_mistake_in_the_kernels_of_sparse_matrices_is_detected", |s| detected(s, SPARSE)),
+        case("a24_each_mistake_in_the_kernels_of_filters_is_detected", |s| detected(s, FILTERS)),
     ];
     // The full suite takes all mutants, of which some end at the limit of a launch only.
     let limit = Duration::from_secs(if full() { 1200 } else { 120 });
@@ -118,8 +120,19 @@ const ALGEBRA: &[&str] = &[
     "substitution",
     "triangular",
 ];
+const SPARSE: &[&str] = &[
+    "sparse_division",
+    "sparse_lanes",
+    "sparse_product",
+    "sparse_result",
+    "sparse_row",
+    "sparse_rows",
+    "sparse_shares",
+    "sparse_sums",
+];
+const FILTERS: &[&str] = &["beside", "filter_direct", "filter_separable"];
 
-const FAMILIES: [&[&str]; 19] = [
+const FAMILIES: [&[&str]; 21] = [
     REDUCTIONS,
     SEARCHES,
     AXES,
@@ -139,6 +152,8 @@ const FAMILIES: [&[&str]; 19] = [
     MATRICES,
     TRANSFORMS,
     ALGEBRA,
+    SPARSE,
+    FILTERS,
 ];
 
 /// Variable that selects mutants by a part of their lines.
@@ -397,7 +412,7 @@ fn texts(ctx: &Context, call: &Call, forced: Forced) -> (BTreeSet<String>, BTree
     let of_kernels = kernels.clone();
     let list = move |source: &mut ShaderSource, overrides: &mut Vec<(String, f64)>| {
         let whole = source.whole_text().unwrap();
-        let divides = whole.contains("params.share") || whole.contains("DIGITS");
+        let divides = ["params.share", "DIGITS", "BOUNDARY"].iter().any(|part| whole.contains(part));
         let mark = if divides { "!" } else { "" };
         of_kernels.borrow_mut().insert(format!("{mark}{} {overrides:?}", source.label()));
         let used = snippets().filter(|(_, text)| whole.contains(text.lines().next().unwrap()));

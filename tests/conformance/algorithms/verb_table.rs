@@ -228,6 +228,18 @@ impl Arrays {
         as_complex(list, frames * bins)?.reshape([frames, bins])
     }
 
+    /// Returns weights of filters: 2 x 3, or one if there are fewer elements.
+    fn weights(&self) -> Result<DeviceArray<u32, 2>> {
+        let shape = if self.x.len() < 6 { [1, 1] } else { [2, 3] };
+        self.x.slice(0..shape[0] * shape[1])?.reshape(shape)
+    }
+
+    /// Returns weights along the columns and along the rows: four and three, or one if there are fewer elements.
+    fn lists_of_weights(&self) -> Result<[DeviceArray<u32>; 2]> {
+        let most = self.x.len();
+        Ok([self.x.slice(0..most.min(4))?, self.sorted.slice(0..most.min(3))?])
+    }
+
     pub(super) fn float(&self) -> DeviceArray<f32> {
         self.one.cast_bits()
     }
@@ -556,6 +568,29 @@ pub(crate) fn table() -> Vec<Verb> {
             q.eigvalsh(&a.square(&a.other)?, &mut values, &mut a.one, Triangle::Lower)
         })
         .after(products),
+        verb("matmul_sparse", |q, a| {
+            let matrix = Csr::new([a.rows(), a.y.len()], &a.offsets, &a.sorted, &a.x);
+            q.matmul_sparse(matrix, &a.y, &mut a.few, MatmulSparse::default())
+        }),
+        verb("convolve_2d", |q, a| {
+            let weights = a.weights()?;
+            q.convolve_2d(&a.as_rows(&a.y)?, &weights, Filter::default(), &mut a.as_rows(&a.out)?)
+        }),
+        verb("correlate_2d", |q, a| {
+            let weights = a.weights()?;
+            let edges = Filter::default().boundary(Boundary::Constant(9));
+            q.correlate_2d(&a.as_columns(&a.y)?, &weights, edges, &mut a.as_columns(&a.out)?)
+        }),
+        verb("convolve_separable", |q, a| {
+            let [down, across] = a.lists_of_weights()?;
+            let edges = Filter::default().boundary(Boundary::Wrap);
+            q.convolve_separable(&a.as_rows(&a.y)?, &down, &across, edges, &mut a.as_rows(&a.out)?)
+        }),
+        verb("correlate_separable", |q, a| {
+            let [down, across] = a.lists_of_weights()?;
+            let edges = Filter::default().boundary(Boundary::Nearest);
+            q.correlate_separable(&a.as_rows(&a.y)?, &down, &across, edges, &mut a.as_rows(&a.out)?)
+        }),
         verb("fill_random", |q, a| {
             q.fill_random(&mut a.floats(), Philox::seed(4), Normal { mean: 1.0, deviation: 2.0 })
         }),
