@@ -49,6 +49,9 @@ pub mod graphs {}
 #[doc = include_str!("../guide/histograms.md")]
 pub mod histograms {}
 
+#[doc = include_str!("../guide/images.md")]
+pub mod images {}
+
 #[doc = include_str!("../guide/kernels.md")]
 pub mod kernels {}
 
@@ -99,6 +102,9 @@ pub mod several_devices {}
 
 #[doc = include_str!("../guide/sorting.md")]
 pub mod sorting {}
+
+#[doc = include_str!("../guide/sparse.md")]
+pub mod sparse {}
 
 #[doc = include_str!("../guide/timing.md")]
 pub mod timing {}
