@@ -2,6 +2,7 @@
 
 mod elementwise;
 mod histograms;
+mod images;
 mod moves;
 mod products;
 mod random;
@@ -9,6 +10,7 @@ mod reductions;
 mod scans;
 mod selections;
 mod sorts;
+mod sparse;
 mod statistics;
 mod transforms;
 
@@ -44,7 +46,7 @@ impl Size {
 }
 
 /// Rows, in the order of the table.
-pub(crate) const ALL: [(&str, Make); 86] = [
+pub(crate) const ALL: [(&str, Make); 92] = [
     ("copy kernel", elementwise::copy_kernel),
     ("read kernel", elementwise::read_kernel),
     ("fill", elementwise::fill),
@@ -120,6 +122,12 @@ pub(crate) const ALL: [(&str, Make); 86] = [
     ("matmul, stack", products::stack),
     ("matmul, long sums", products::long_sums),
     ("matmul, vector", products::vector),
+    ("sparse, short rows", sparse::short_rows),
+    ("sparse, long rows", sparse::long_rows),
+    ("sparse, few rows", sparse::few_rows),
+    ("sparse by a matrix", sparse::by_a_matrix),
+    ("filter, 3 x 3", images::few_weights),
+    ("filter, 9 + 9", images::separable),
     ("random words", random::words),
     ("random uniform", random::uniform),
     ("random normal", random::normal),
