@@ -1704,7 +1704,7 @@ pub trait Algorithms: sealed::Queue {
     ///
     /// # Shape
     /// `x` and `out` are `[.., height, width]`, or `[.., height, width, channels]` with
-    /// [`channels_last`](Filter::channels_last). The axes before count images. [Valid](crate::Boundary::Valid)
+    /// [`channels_last`](Filter::channels_last()). The axes before count images. [Valid](crate::Boundary::Valid)
     /// results have `m - 1` rows and `n - 1` columns less than `x`.
     ///
     /// # Example
