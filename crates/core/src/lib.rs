@@ -76,7 +76,7 @@ pub use crate::arrays::device_array::{covering_words, regrouped, words, words_of
 pub use crate::arrays::host_array::{Direction, Download, HostArray, HostRead, HostWrite, Upload};
 pub use crate::arrays::map::{ReadMap, WriteMap};
 pub use crate::arrays::matrices::Matrices;
-pub use crate::arrays::over::{Candidates, Over, Parts, Prefix};
+pub use crate::arrays::over::{Candidates, Determinism, Over, Parts, Prefix, Terms};
 pub use crate::arrays::storage::{AllocationScope, AllocationTracker};
 pub use crate::arrays::strides::Strides;
 pub use crate::arrays::upload_source::Source;

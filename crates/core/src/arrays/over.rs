@@ -58,6 +58,11 @@ impl<'a, T: Element, const D: usize> Over<'a, T, D> {
     pub fn skip_nan(self) -> Candidates<'a, T, D> {
         Candidates { over: self, skips_nan: true }
     }
+
+    /// Chooses where a sum of these terms has the same bits.
+    pub fn determinism(self, determinism: Determinism) -> Terms<'a, T, D> {
+        Terms { over: self, determinism }
+    }
 }
 
 /// The whole array, or its first elements.
@@ -83,6 +88,11 @@ impl<'a, T: Element, const D: usize> Prefix<'a, T, D> {
     /// Leaves NaNs out of a search for the smallest or the largest element, or for a median or another quantile.
     pub fn skip_nan(self) -> Candidates<'a, T, D> {
         Over::from(self).skip_nan()
+    }
+
+    /// Chooses where a sum of these terms has the same bits.
+    pub fn determinism(self, determinism: Determinism) -> Terms<'a, T, D> {
+        Over::from(self).determinism(determinism)
     }
 }
 
@@ -115,6 +125,50 @@ impl<'a, T: Element, const D: usize> Candidates<'a, T, D> {
     /// Returns `true` if NaNs are ignored.
     pub fn skips_nan(&self) -> bool {
         self.skips_nan
+    }
+}
+
+/// The terms of a sum, a mean, a norm or an inner product.
+///
+/// An argument `impl Into<Terms<T, D>>` can be anything that an [`Over`] can be.
+/// [`determinism`](DeviceArray::determinism) chooses where a result of `f32` has the same bits; integers have them
+/// everywhere.
+///
+/// # Example
+/// ```
+/// use fencepost::prelude::*;
+/// # let (ctx, queue) = fencepost::doctest();
+/// let x = ctx.array(&[1e30_f32, 1.0, -1e30])?;
+/// let mut total = ctx.zeros([1])?;
+/// queue.sum(x.determinism(Determinism::Everywhere), &mut total)?;
+/// assert_eq!(queue.read(&total).wait()?, [1.0]);
+/// # Ok::<(), fencepost::Error>(())
+/// ```
+pub struct Terms<'a, T: Element, const D: usize = 1> {
+    over: Over<'a, T, D>,
+    determinism: Determinism,
+}
+
+/// The runs in which a result of `f32` has the same bits.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
+#[non_exhaustive]
+pub enum Determinism {
+    /// All runs on one device with one driver.
+    #[default]
+    RunToRun,
+    /// All runs on all devices, with the terms in any order: the result is the exact one, rounded once.
+    Everywhere,
+}
+
+impl<'a, T: Element, const D: usize> Terms<'a, T, D> {
+    /// Returns the terms.
+    pub fn over(&self) -> Over<'a, T, D> {
+        self.over
+    }
+
+    /// Returns the runs in which the result has the same bits.
+    pub fn same_bits(&self) -> Determinism {
+        self.determinism
     }
 }
 
@@ -183,6 +237,23 @@ impl<T: Element, const D: usize> DeviceArray<T, D> {
     pub fn skip_nan(&self) -> Candidates<'_, T, D> {
         Over::from(self).skip_nan()
     }
+
+    /// Chooses where a sum, a mean, a norm or an inner product of the array has the same bits. By default, these are
+    /// runs on one device.
+    ///
+    /// # Example
+    /// ```
+    /// use fencepost::prelude::*;
+    /// # let (ctx, queue) = fencepost::doctest();
+    /// let x = ctx.array(&[0.1_f32, 0.2, 0.3, 0.4])?.reshape([2, 2])?;
+    /// let mut of_rows = ctx.zeros([2, 1])?;
+    /// queue.sum(x.axis(1).determinism(Determinism::Everywhere), &mut of_rows)?;
+    /// assert_eq!(queue.read(&of_rows).wait()?, [0.1 + 0.2, 0.3 + 0.4]);
+    /// # Ok::<(), fencepost::Error>(())
+    /// ```
+    pub fn determinism(&self, determinism: Determinism) -> Terms<'_, T, D> {
+        Over::from(self).determinism(determinism)
+    }
 }
 
 impl<'a, T: Element, const D: usize> From<&'a DeviceArray<T, D>> for Over<'a, T, D> {
@@ -221,6 +292,24 @@ impl<'a, T: Element, const D: usize> From<Prefix<'a, T, D>> for Candidates<'a, T
     }
 }
 
+impl<'a, T: Element, const D: usize> From<&'a DeviceArray<T, D>> for Terms<'a, T, D> {
+    fn from(array: &'a DeviceArray<T, D>) -> Self {
+        Over::from(array).into()
+    }
+}
+
+impl<'a, T: Element, const D: usize> From<Over<'a, T, D>> for Terms<'a, T, D> {
+    fn from(over: Over<'a, T, D>) -> Self {
+        over.determinism(Determinism::default())
+    }
+}
+
+impl<'a, T: Element, const D: usize> From<Prefix<'a, T, D>> for Terms<'a, T, D> {
+    fn from(prefix: Prefix<'a, T, D>) -> Self {
+        Over::from(prefix).into()
+    }
+}
+
 // A variable of type `&mut DeviceArray` needs no `&*`.
 impl<'a, T: Element, const D: usize> From<&'a mut DeviceArray<T, D>> for Over<'a, T, D> {
     fn from(array: &'a mut DeviceArray<T, D>) -> Self {
@@ -235,6 +324,12 @@ impl<'a, T: Element, const D: usize> From<&'a mut DeviceArray<T, D>> for Prefix<
 }
 
 impl<'a, T: Element, const D: usize> From<&'a mut DeviceArray<T, D>> for Candidates<'a, T, D> {
+    fn from(array: &'a mut DeviceArray<T, D>) -> Self {
+        (&*array).into()
+    }
+}
+
+impl<'a, T: Element, const D: usize> From<&'a mut DeviceArray<T, D>> for Terms<'a, T, D> {
     fn from(array: &'a mut DeviceArray<T, D>) -> Self {
         (&*array).into()
     }
@@ -264,6 +359,14 @@ impl<T: Element, const D: usize> Clone for Candidates<'_, T, D> {
 
 impl<T: Element, const D: usize> Copy for Candidates<'_, T, D> {}
 
+impl<T: Element, const D: usize> Clone for Terms<'_, T, D> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<T: Element, const D: usize> Copy for Terms<'_, T, D> {}
+
 impl<T: Element, const D: usize> fmt::Debug for Over<'_, T, D> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Over").field("array", &self.array.label()).field("parts", &self.parts).finish()
@@ -279,5 +382,11 @@ impl<T: Element, const D: usize> fmt::Debug for Prefix<'_, T, D> {
 impl<T: Element, const D: usize> fmt::Debug for Candidates<'_, T, D> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Candidates").field("over", &self.over).field("skips_nan", &self.skips_nan).finish()
+    }
+}
+
+impl<T: Element, const D: usize> fmt::Debug for Terms<'_, T, D> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Terms").field("over", &self.over).field("determinism", &self.determinism).finish()
     }
 }
