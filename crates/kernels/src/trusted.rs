@@ -87,6 +87,31 @@ const TRUSTED: &[TrustedKernel] = &[
         "as cholesky, with all elements; the row of a pivot is one that a loop up to n has seen, or the first of it; each step \
          writes the pivot of the next one",
     ),
+    all(
+        "exact_column_products",
+        "the host derives the counts and the distances from the shapes; else as exact_columns",
+    ),
+    all(
+        "exact_columns",
+        "the host derives the counts from the shape, so that an element is below n times the columns; a word of a sum is compared \
+         with the number of words, and out has 20 for each column",
+    ),
+    all(
+        "exact_results",
+        "sums has 20 words for each element of out, and offsets one element more; else as round_exact",
+    ),
+    indices("exact_row_products", "as exact_rows"),
+    indices(
+        "exact_rows",
+        "elements are below the end of a row; a group past the last share has none; a word of a sum is compared with the number of \
+         words, and out has 20 for each row; the words of the group begin with zeros",
+    ),
+    all("exact_segment_products", "as exact_segments"),
+    all(
+        "exact_segments",
+        "as reduce_segments; a word of a sum is compared with the number of words, and out has 20 for each segment",
+    ),
+    indices("exact_vectors", "as exact_rows"),
     all("extreme", "elements are below n; each lane writes its key"),
     all(
         "fft",
@@ -213,8 +238,8 @@ const TRUSTED: &[TrustedKernel] = &[
     ),
     all(
         "round_exact",
-        "a bin is compared with the number of bins, and sums has 11 words for each; the highest bit is below 320, so that a word \
-         of the magnitude and the next one are below 11",
+        "a bin is compared with the number of bins, and sums has 11 words for each; the highest bit is below the bits of the words, \
+         and a word and the next one are compared with their number",
     ),
     all("saxpy", "elements are below both lengths"),
     all(

@@ -89,6 +89,27 @@ fn r07_the_builtin_kernels_have_no_mistake() {
                 let params = [&[0, 5, 15, 1, 5][..], &places(15, 15)].concat();
                 (params.leak(), vec![dominant(5, 15), numbers(1), numbers(5)])
             }
+            "exact_column_products.wgsl" => {
+                let params = &[30, 7, 5, 3, 45, 90, 1, 3, 90, 1, 3, 0];
+                (params, vec![words(270), words(270), numbers(45)])
+            }
+            "exact_columns.wgsl" => (&[30, 7, 5, 3, 45, 0], vec![words(270), numbers(45)]),
+            "exact_results.wgsl" => {
+                // Each twentieth word has the kinds of terms that are not finite.
+                let sums = (0..200).map(|n| if n % 20 == 19 { 0 } else { n }).collect();
+                (&[10, 30], vec![sums, numbers(11), numbers(10)])
+            }
+            "exact_row_products.wgsl" => (&[100, 70, 2, 5, 0], vec![words(300), words(300), numbers(5)]),
+            "exact_rows.wgsl" => (&[100, 70, 2, 5, 0], vec![words(300), numbers(5)]),
+            "exact_segment_products.wgsl" => {
+                let offsets = (0..=10).map(|n| n * 30).collect();
+                (&[300, 70, 10, 0], vec![offsets, words(300), words(300), vec![0; 200]])
+            }
+            "exact_segments.wgsl" => {
+                let offsets = (0..=10).map(|n| n * 30).collect();
+                (&[300, 70, 10, 0], vec![offsets, words(300), vec![0; 200]])
+            }
+            "exact_vectors.wgsl" => (&[10, 7, 2, 5, 160, 0], vec![words(480), numbers(5)]),
             "extreme.wgsl" => (&[300, 70], vec![words(300), numbers(5)]),
             // Lines of six elements, of which a tile has two.
             "fft.wgsl" => (FFT_PASS, vec![words(120), words(10), words(120)]),
