@@ -6,7 +6,8 @@
 //! take the treatment of NaNs as an argument. `scan_with_total` corresponds to `scan_and_total`, and `fold` to `reduce`
 //! of a whole array. `map`, `zip` and `fold` take a closure instead of a text, and `repeated` returns an input of a map
 //! with the shape of the results. `rolling` takes closures instead of options, and `sum_threshold` a single row. Fourier
-//! transforms and the verbs made of them compute with `f64`. `warm_up` and `value_of` have no function.
+//! transforms and the verbs made of them compute with `f64`. Functions that begin with `exact_` compute what a verb does
+//! with `Determinism::Everywhere`. `warm_up` and `value_of` have no function.
 
 mod along;
 mod bins;
@@ -32,6 +33,7 @@ pub use along::{all_axis, any_axis, argmax_axis, argmin_axis, count_nonzero_axis
 pub use bins::{histogram, histogram_fixed, histogram_weighted};
 pub use elementwise::{axpy, cast, clamp, iota, map, repeated, where_, zip};
 pub use equations::{cholesky, determinant, eigh, eigvalsh, inverse, lu, qr, solve, solve_triangular};
+pub use exact::{exact_dot, exact_mean, exact_norm, exact_sum};
 pub use filters::{beside, convolve_2d, convolve_separable, correlate_2d, correlate_separable};
 pub use fourier::{
     Complex, FramesOf, convolve, correlate, fft, fftshift, ifft, ifftshift, irfft, istft, rfft, stft, welch,

@@ -1,7 +1,10 @@
 //! Host functions for the verbs that move elements to other places.
 
+use crate::cast;
+use crate::exact::ExactSum;
 use fencepost_algorithms::for_oracles::check_places;
-use fencepost_algorithms::{Integer, Operation, Outside, Reducible, Strides};
+use fencepost_algorithms::{Operation, Outside, Reducible, Strides};
+use fencepost_core::Scalar;
 
 /// Returns the elements at a list of places.
 ///
@@ -33,19 +36,40 @@ pub fn scatter<T: Reducible>(x: &[T], places: &[u32], out: &mut [T]) {
     }
 }
 
-/// Adds elements to places of a list, and ignores places outside it. Sums wrap.
+/// Adds elements to places of a list, and ignores places outside it. Sums of integers wrap. A float becomes the exact sum
+/// of itself and all that is added to it, rounded once, or stays as it is if what is added is 0.
 ///
 /// # Example
 /// ```
 /// let mut out = [10; 3];
 /// fencepost_oracles::scatter_add(&[1, 2, 4], &[2, 0, 2], &mut out);
 /// assert_eq!(out, [12, 10, 15]);
+///
+/// let mut out = [0.5, 0.25];
+/// fencepost_oracles::scatter_add(&[1e30, 1.0, -1e30], &[1; 3], &mut out);
+/// assert_eq!(out, [0.5, 1.25]);
 /// ```
-pub fn scatter_add<T: Integer>(x: &[T], places: &[u32], out: &mut [T]) {
+pub fn scatter_add<T: Reducible>(x: &[T], places: &[u32], out: &mut [T]) {
+    if T::DTYPE.scalar() == Some(Scalar::F32) {
+        return add_floats(x, places, out);
+    }
     for (&x, &place) in x.iter().zip(places) {
         if let Some(out) = out.get_mut(place as usize) {
             *out = T::combined(Operation::Sum, *out, x);
         }
+    }
+}
+
+fn add_floats<T: Reducible>(x: &[T], places: &[u32], out: &mut [T]) {
+    let mut sums = vec![ExactSum::default(); out.len()];
+    for (&x, &place) in x.iter().zip(places) {
+        if let Some(sum) = sums.get_mut(place as usize) {
+            sum.add(cast::<T, f32>(x));
+        }
+    }
+    for (out, mut sum) in out.iter_mut().zip(sums).filter(|(_, sum)| !sum.is_zero()) {
+        sum.add(cast::<T, f32>(*out));
+        *out = cast::<f32, T>(sum.rounded());
     }
 }
 
