@@ -13,7 +13,7 @@ use crate::matmul::{Factor, Matmul};
 use crate::monoid::Associative;
 use crate::quantile::Quantiles;
 use crate::random::Philox;
-use crate::rearrange::{Integer, Outside};
+use crate::rearrange::Outside;
 use crate::reducible::{Operation, Reducible};
 use crate::reductions::Floats;
 use crate::rolling::Rolling;
@@ -33,15 +33,18 @@ use crate::{
 };
 use fencepost_core::{
     Candidates, CommandQueue, ComplexNumber, DeviceArray, Element, Matrices, Over, Pending, Prefix, Result,
-    Strides,
+    Strides, Terms,
 };
 
 /// Algorithms on arrays, as verbs of a [`CommandQueue`].
 ///
 /// An argument says what a verb works on: `&x` is a whole array, in C order; [`x.axis(k)`](DeviceArray::axis),
 /// [`x.segments(&offsets)`](DeviceArray::segments) and [`x.first(&count)`](DeviceArray::first) are parts of it. A
-/// parameter of type [`Over`], [`Candidates`] or [`Floats`] accepts all of them; a [`Prefix`] accepts whole arrays and
-/// first elements.
+/// parameter of type [`Over`], [`Candidates`], [`Terms`] or [`Floats`] accepts all of them; a [`Prefix`] accepts whole
+/// arrays and first elements.
+///
+/// Results of `f32` are the same in each run on one device. A sum, a mean, a norm and an inner product of
+/// [`x.determinism(Determinism::Everywhere)`](DeviceArray::determinism) are the same on all devices.
 ///
 /// Elements are `f32`, `i32` or `u32`; some verbs also take vectors or structs. The crate documentation lists [costs,
 /// error bounds and sources](crate#costs-error-bounds-and-sources).
@@ -61,6 +64,11 @@ use fencepost_core::{
 pub trait Algorithms: sealed::Queue {
     /// Enqueues `out = sum(x)`. Integers wrap, and the sum of no elements is 0.
     ///
+    /// [`Determinism::Everywhere`](fencepost_core::Determinism::Everywhere) gives the exact sum of `f32`, rounded once to
+    /// the nearest one: so its bits are the same on each device and for each order of the elements. A sum beyond the
+    /// largest number is infinite, and a sum of 0 is +0. An infinite element makes the sum infinite; a NaN, or
+    /// infinities of both signs, make it a NaN.
+    ///
     /// # Example
     /// ```
     /// use fencepost::prelude::*;
@@ -71,15 +79,19 @@ pub trait Algorithms: sealed::Queue {
     /// queue.sum(x.axis(0), &mut of_columns)?;
     /// assert_eq!(queue.read(&total).wait()?, [30_000.0]);
     /// assert_eq!(queue.read(&of_columns).wait()?, [150.0; 200]);
+    ///
+    /// let x = ctx.array(&[1e30_f32, 1.0, -1e30])?;
+    /// queue.sum(x.determinism(Determinism::Everywhere), &mut total)?;
+    /// assert_eq!(queue.read(&total).wait()?, [1.0]);
     /// # Ok::<(), fencepost::Error>(())
     /// ```
     #[track_caller]
     fn sum<'a, T: Reducible, const D: usize, const E: usize>(
         &self,
-        x: impl Into<Over<'a, T, D>>,
+        x: impl Into<Terms<'a, T, D>>,
         out: &mut DeviceArray<T, E>,
     ) -> Result<()> {
-        reductions::built_in(&VerbQueue::new(self.queue(), "sum")?, Operation::Sum, x.into().into(), out)
+        reductions::sum(&VerbQueue::new(self.queue(), "sum")?, x.into(), out)
     }
 
     /// Enqueues `out = prod(x)`. Integers wrap, and the product of no elements is 1.
@@ -176,7 +188,8 @@ pub trait Algorithms: sealed::Queue {
     }
 
     /// Enqueues `out = mean(x)`. An array or an axis must have at least one element. An empty segment, or a count of 0
-    /// first elements, gives a NaN.
+    /// first elements, gives a NaN. [`Determinism::Everywhere`](fencepost_core::Determinism::Everywhere) gives the
+    /// exact [sum](Self::sum), divided by the number of elements and rounded once.
     ///
     /// # Example
     /// ```
@@ -197,6 +210,8 @@ pub trait Algorithms: sealed::Queue {
     }
 
     /// Enqueues `out` = the square root of the sum of the squares. The norm of no elements is 0.
+    /// [`Determinism::Everywhere`](fencepost_core::Determinism::Everywhere) gives the exact root, rounded once: so no
+    /// square is too large or too small, and only a root beyond the largest number is infinite.
     ///
     /// # Example
     /// ```
@@ -219,6 +234,10 @@ pub trait Algorithms: sealed::Queue {
     /// Enqueues `out = sum(x * y)`. The parts of `y` are those of `x`. Integers wrap, and the result for no elements is
     /// 0.
     ///
+    /// [`Determinism::Everywhere`](fencepost_core::Determinism::Everywhere) gives the exact sum of the exact products of
+    /// `f32`, rounded once. A product of infinity and 0 makes it a NaN; the other rules are those of the
+    /// [sum](Self::sum).
+    ///
     /// # Example
     /// ```
     /// use fencepost::prelude::*;
@@ -232,7 +251,7 @@ pub trait Algorithms: sealed::Queue {
     #[track_caller]
     fn dot<'a, T: Reducible, const D: usize, const E: usize>(
         &self,
-        x: impl Into<Over<'a, T, D>>,
+        x: impl Into<Terms<'a, T, D>>,
         y: &DeviceArray<T, D>,
         out: &mut DeviceArray<T, E>,
     ) -> Result<()> {
@@ -1233,8 +1252,13 @@ pub trait Algorithms: sealed::Queue {
         rearrange::scatter(&VerbQueue::new(self.queue(), "scatter")?, x.into(), places, out)
     }
 
-    /// Enqueues `out[places[i]] += x[i]`. All elements of `x` are added, even if they have the same place, and sums
-    /// wrap. Elements with a place outside `out` are ignored. `out` may have any shape.
+    /// Enqueues `out[places[i]] += x[i]`. All elements of `x` are added, even if they have the same place, and sums of
+    /// integers wrap. Elements with a place outside `out` are ignored. `out` may have any shape.
+    ///
+    /// With `f32`, an element of `out` becomes the exact sum of itself and all that is added to it, rounded once to the
+    /// nearest `f32`. So its bits are the same on each device and for each order of the elements; the rules of a
+    /// [sum](Self::sum) that is the same everywhere hold. An element to which only zeros are added keeps its bits, and
+    /// so does one with added elements whose exact sum is 0.
     ///
     /// # Example
     /// ```
@@ -1244,10 +1268,14 @@ pub trait Algorithms: sealed::Queue {
     /// let mut out = ctx.full([3], 10)?;
     /// queue.scatter_add(&x, &places, &mut out)?;
     /// assert_eq!(queue.read(&out).wait()?, [12, 10, 15]);
+    ///
+    /// let (x, mut out) = (ctx.array(&[1e30_f32, 0.25, -1e30])?, ctx.full([3], 0.5)?);
+    /// queue.scatter_add(&x, &ctx.array(&[2_u32, 2, 2])?, &mut out)?;
+    /// assert_eq!(queue.read(&out).wait()?, [0.5, 0.5, 0.75]);
     /// # Ok::<(), fencepost::Error>(())
     /// ```
     #[track_caller]
-    fn scatter_add<'a, T: Integer, const D: usize, const E: usize>(
+    fn scatter_add<'a, T: Reducible, const D: usize, const E: usize>(
         &self,
         x: impl Into<Prefix<'a, T, E>>,
         places: &DeviceArray<u32, E>,

@@ -202,7 +202,12 @@ impl Binning {
             None if count.is_power_of_two() => 2,
             None => 0,
         };
-        Ok(Self { between, copies: (MOST_PRIVATE / count).min(MOST_COPIES) as u32, keys })
+        Ok(Self { between, copies: copies(count), keys })
+    }
+
+    /// Returns the binning by places: an element is the number of its bin, and no bin has a larger number.
+    pub(crate) fn of_places(count: usize) -> Self {
+        Self { between: 3, copies: copies(count), keys: None }
     }
 
     /// Uploads the keys of the edges. For remainders, the kernel reads no edges, so the elements are passed instead.
@@ -217,6 +222,11 @@ impl Binning {
             None => Ok(x.clone()),
         }
     }
+}
+
+/// Returns the number of counters per bin in workgroup memory.
+fn copies(bins: usize) -> u32 {
+    (MOST_PRIVATE / bins).min(MOST_COPIES) as u32
 }
 
 /// Maximum number of bins that a workgroup counts in its own memory: the number of counters in `bin_counts.wgsl`.

@@ -42,6 +42,7 @@ mod counted;
 mod distribution;
 mod eigen;
 mod elementwise;
+mod exact;
 mod expression;
 mod factors;
 mod fft;
@@ -112,7 +113,7 @@ pub use algorithms::Algorithms;
 pub use convolution::ConvolveMode;
 pub use distribution::{Choice, Distribution, Exponential, Normal, Uniform, Whole, Words};
 pub use factors::Triangle;
-pub use fencepost_core::{Candidates, Matrices, Over, Parts, Prefix, Strides};
+pub use fencepost_core::{Candidates, Determinism, Matrices, Over, Parts, Prefix, Strides, Terms};
 pub use fft_plan::{FftNorm, FftPlan, RealFftPlan};
 pub use fft_shift::{fftfreq, rfftfreq};
 pub use filter::{Boundary, Filter};
@@ -123,7 +124,7 @@ pub use matmul::{Factor, Matmul};
 pub use monoid::{Associative, Combinable, Monoid};
 pub use quantile::{QuantileMethod, Quantiles};
 pub use random::Philox;
-pub use rearrange::{Integer, Outside};
+pub use rearrange::Outside;
 pub use reducible::{Operation, Reducible};
 pub use reductions::Floats;
 pub use rolling::Rolling;
@@ -142,9 +143,9 @@ pub use window::Window;
 /// Re-exports the names that programs with algorithms need.
 pub mod prelude {
     pub use crate::{
-        Algorithms, Bins, Boundary, Choice, ConvolveMode, Csr, Exponential, FftNorm, FftPlan, Filter, Inputs,
-        Matmul, MatmulSparse, Matrices, Monoid, Normal, Operation, Outside, Philox, QuantileMethod,
-        Quantiles, QueueGroup, RealFftPlan, Reducible, Rolling, Scan, Side, Sort, StftPlan, Strides,
-        SumThreshold, Triangle, Triangular, Uniform, Welch, Whole, Window, Words, fftfreq, rfftfreq,
+        Algorithms, Bins, Boundary, Choice, ConvolveMode, Csr, Determinism, Exponential, FftNorm, FftPlan,
+        Filter, Inputs, Matmul, MatmulSparse, Matrices, Monoid, Normal, Operation, Outside, Philox,
+        QuantileMethod, Quantiles, QueueGroup, RealFftPlan, Reducible, Rolling, Scan, Side, Sort, StftPlan,
+        Strides, SumThreshold, Triangle, Triangular, Uniform, Welch, Whole, Window, Words, fftfreq, rfftfreq,
     };
 }

@@ -10,7 +10,8 @@ use crate::refusals::check;
 use crate::trusted;
 use crate::tuning::barriers_are_dear;
 use crate::verb_queue::VerbQueue;
-use fencepost_core::{DeviceArray, Grid, Prefix, Result};
+use crate::weighted::add_floats;
+use fencepost_core::{DeviceArray, Grid, Prefix, Result, Scalar};
 use fencepost_derive::KernelArgs;
 use fencepost_kernels::PART_COUNT;
 
@@ -23,18 +24,6 @@ pub enum Outside {
     /// The result is the last element of the array, or 0 if the array is empty.
     Last,
 }
-
-/// Element types that are integers: `i32` and `u32`.
-#[diagnostic::on_unimplemented(
-    message = "`scatter_add` does not add elements of `{Self}`",
-    label = "not `i32` or `u32`",
-    note = "to add `f32`, write the sums to a new array: `queue.histogram_weighted(&places, &x, Bins::modulo(), &mut sums)?`",
-    note = "then add the array: `queue.axpy(1.0, &sums, &mut out)?`; each place must be below the number of sums"
-)]
-pub trait Integer: Reducible {}
-
-impl Integer for i32 {}
-impl Integer for u32 {}
 
 #[track_caller]
 pub(crate) fn gather<T: Reducible, const D: usize, const E: usize>(
@@ -83,7 +72,7 @@ pub(crate) fn scatter<T: Reducible, const D: usize, const E: usize>(
 }
 
 #[track_caller]
-pub(crate) fn scatter_add<T: Integer, const D: usize, const E: usize>(
+pub(crate) fn scatter_add<T: Reducible, const D: usize, const E: usize>(
     queue: &VerbQueue<'_>,
     x: Prefix<'_, T, E>,
     places: &DeviceArray<u32, E>,
@@ -94,6 +83,9 @@ pub(crate) fn scatter_add<T: Integer, const D: usize, const E: usize>(
     let x = bits(x.array())?;
     let places = flat(places)?;
     let mut out = bits(out)?;
+    if T::DTYPE.scalar() == Some(Scalar::F32) {
+        return add_floats(queue, [&x, &places], first, &mut out);
+    }
     let kernel = SizedKernel::<ScatterAddArgs<'static>>::compiled(queue, &[], first.as_ref())?;
     let n = x.len();
     let count = out.len() as u32;

@@ -3,6 +3,7 @@
 use crate::axis::{self, View};
 use crate::count::{self, Comparison};
 use crate::elementwise::words;
+use crate::exact::{self, ExactSteps};
 use crate::inner_product;
 use crate::monoid::Associative;
 use crate::passes::{self, Passes, one_count, one_element};
@@ -13,13 +14,13 @@ use crate::segments::{self, Bounds};
 use crate::shares::Shares;
 use crate::verb_queue::VerbQueue;
 use crate::{axis_search, search, segment_search};
-use fencepost_core::{Candidates, DeviceArray, Element, Over, Parts, Result};
+use fencepost_core::{Candidates, Determinism, DeviceArray, Element, Over, Parts, Result, Scalar, Terms};
 use fencepost_kernels::PART_COUNT;
 
 /// The elements of a [`mean`](crate::Algorithms::mean) or a [`norm`](crate::Algorithms::norm): an array of `f32`, or
 /// parts of one.
 ///
-/// It is anything that becomes an [`Over`]: `&x` is a whole array, and `x.axis(k)`, `x.segments(&offsets)` and
+/// It is anything that becomes [`Terms`]: `&x` is a whole array, and `x.axis(k)`, `x.segments(&offsets)` and
 /// `x.first(&count)` are parts.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is neither an array of `f32` nor parts of one",
@@ -27,10 +28,27 @@ use fencepost_kernels::PART_COUNT;
     note = "pass an array by one `&`, and without `skip_nan`, which only a search for the smallest or the largest takes",
     note = "convert integers with `cast`, as in `queue.cast(&x, &mut numbers)?`, and `f64` before the upload"
 )]
-pub trait Floats<'a, const D: usize>: Into<Over<'a, f32, D>> {}
+pub trait Floats<'a, const D: usize>: Into<Terms<'a, f32, D>> {}
 
 #[diagnostic::do_not_recommend]
-impl<'a, X: Into<Over<'a, f32, D>>, const D: usize> Floats<'a, D> for X {}
+impl<'a, X: Into<Terms<'a, f32, D>>, const D: usize> Floats<'a, D> for X {}
+
+/// Returns `true` if the result must have the same bits on all devices, and the usual one has not.
+fn is_exact<T: Element, const D: usize>(x: Terms<'_, T, D>) -> bool {
+    x.same_bits() == Determinism::Everywhere && T::DTYPE.scalar() == Some(Scalar::F32)
+}
+
+#[track_caller]
+pub(crate) fn sum<T: Reducible, const D: usize, const E: usize>(
+    queue: &VerbQueue<'_>,
+    x: Terms<'_, T, D>,
+    out: &mut DeviceArray<T, E>,
+) -> Result<()> {
+    if is_exact(x) {
+        return exact::enqueue(queue, ExactSteps::SUM, x.over(), None, out);
+    }
+    built_in(queue, Operation::Sum, x.over().into(), out)
+}
 
 /// Enqueues the combination of the elements by a built-in operation.
 #[track_caller]
@@ -148,9 +166,13 @@ pub(crate) fn compared<T: Reducible, const D: usize, const E: usize>(
 #[track_caller]
 pub(crate) fn mean<const D: usize, const E: usize>(
     queue: &VerbQueue<'_>,
-    x: Over<'_, f32, D>,
+    x: Terms<'_, f32, D>,
     out: &mut DeviceArray<f32, E>,
 ) -> Result<()> {
+    if is_exact(x) {
+        return exact::enqueue(queue, ExactSteps::MEAN, x.over(), None, out);
+    }
+    let x = x.over();
     match x.parts() {
         Parts::Axis(axis) => axis::mean(queue, x.array(), axis, out),
         Parts::Segments(offsets) => segments::mean(queue, x.array(), Bounds::Offsets(offsets), out),
@@ -162,9 +184,13 @@ pub(crate) fn mean<const D: usize, const E: usize>(
 #[track_caller]
 pub(crate) fn norm<const D: usize, const E: usize>(
     queue: &VerbQueue<'_>,
-    x: Over<'_, f32, D>,
+    x: Terms<'_, f32, D>,
     out: &mut DeviceArray<f32, E>,
 ) -> Result<()> {
+    if is_exact(x) {
+        return exact::enqueue(queue, ExactSteps::NORM, x.over(), None, out);
+    }
+    let x = x.over();
     match x.parts() {
         Parts::Axis(axis) => axis::norm(queue, x.array(), axis, out),
         Parts::Segments(offsets) => segments::norm(queue, x.array(), Bounds::Offsets(offsets), out),
@@ -176,10 +202,14 @@ pub(crate) fn norm<const D: usize, const E: usize>(
 #[track_caller]
 pub(crate) fn dot<T: Reducible, const D: usize, const E: usize>(
     queue: &VerbQueue<'_>,
-    x: Over<'_, T, D>,
+    x: Terms<'_, T, D>,
     y: &DeviceArray<T, D>,
     out: &mut DeviceArray<T, E>,
 ) -> Result<()> {
+    if is_exact(x) {
+        return exact::enqueue(queue, ExactSteps::DOT, x.over(), Some(y), out);
+    }
+    let x = x.over();
     match x.parts() {
         Parts::Axis(axis) => axis::dot(queue, x.array(), y, axis, out),
         Parts::Segments(offsets) => segments::dot(queue, x.array(), y, Bounds::Offsets(offsets), out),

@@ -129,12 +129,17 @@ impl<T: Element, R: Element> Lists<T, R> {
         }
         let mut state = queue.scratch(1)?;
         let launches = Launches::prepared(queue, verb, self.x.len(), &mut state)?;
-        if let Some(length) = &self.length {
-            queue.fill(&mut self.offsets.slice(0..1)?, 0)?;
-            queue.copy(length, &mut self.offsets.slice(1..2)?)?;
-        }
+        self.write_offsets(queue)?;
         queue.fill(&mut out, none)?;
         launches.enqueue(queue, verb, &mut state)
+    }
+
+    /// Enqueues the offsets of first elements. The program has the offsets of other segments.
+    #[track_caller]
+    pub(crate) fn write_offsets(&self, queue: &VerbQueue<'_>) -> Result<()> {
+        let Some(length) = &self.length else { return Ok(()) };
+        queue.fill(&mut self.offsets.slice(0..1)?, 0)?;
+        queue.copy(length, &mut self.offsets.slice(1..2)?)
     }
 }
 

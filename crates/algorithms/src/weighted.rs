@@ -22,8 +22,28 @@ const MOST_FRACTION_BITS: u32 = 31;
 
 /// Number of words of a bin in `bin_exact.wgsl`: an exact sum of `f32`, and the kinds of weights that are not finite.
 const WORDS_OF_BIN: usize = 11;
-/// Number of bytes of a bin there.
-const BYTES_OF_BIN: u64 = (WORDS_OF_BIN * size_of::<u32>()) as u64;
+
+/// Enqueues the addition of floats to the elements of `out` at places. Each becomes an exact sum, rounded once.
+#[track_caller]
+pub(crate) fn add_floats(
+    queue: &VerbQueue<'_>,
+    [x, places]: [&DeviceArray<u32>; 2],
+    first: Option<DeviceArray<u32>>,
+    out: &mut DeviceArray<u32>,
+) -> Result<()> {
+    let count = first.as_ref().map(|first| (PART_COUNT, first));
+    let reads = [("x", x), ("places", places)].into_iter().chain(count);
+    check(queue, &reads.collect::<Vec<_>>(), &[("out", out)])?;
+    if x.is_empty() || out.is_empty() {
+        return Ok(());
+    }
+    let what = "argument `out`: the number of elements";
+    check_sums(queue, what, out.len(), WORDS_OF_BIN, "a smaller number")?;
+    let binning = Binning::of_places(out.len());
+    let flips = flips::<u32>(false);
+    let add = Weighted { x: places.clone(), weights: x.clone(), first, binning, flips };
+    add.enqueue_exact(queue, true, out)
+}
 
 /// Enqueues the sums of the weights: integers wrap, and sums of `f32` are exact and rounded once.
 #[track_caller]
@@ -37,7 +57,14 @@ pub(crate) fn histogram_weighted<T: Reducible, W: Reducible, const D: usize>(
     let mut sums = bits(sums)?;
     let add = Weighted::checked(queue, x, weights, bins, &sums)?;
     match W::DTYPE.scalar() {
-        Some(Scalar::F32) => add.enqueue_exact(queue, &mut sums),
+        Some(Scalar::F32) if add.x.is_empty() => queue.fill(&mut sums, 0),
+        Some(Scalar::F32) => {
+            let what = "argument `sums`: the number of bins";
+            let needed =
+                "a smaller number, or a call of `histogram_fixed`, which takes 4 bytes for each bin,";
+            check_sums(queue, what, sums.len(), WORDS_OF_BIN, needed)?;
+            add.enqueue_exact(queue, false, &mut sums)
+        }
         _ => add.enqueue(queue, None, &mut sums),
     }
 }
@@ -134,19 +161,18 @@ impl Weighted {
         kernel.launch(queue, shares.count, args)
     }
 
-    /// Enqueues the exact sums of weights of `f32` in scratch memory, and the launch that rounds them.
+    /// Enqueues the exact sums of weights of `f32` in scratch memory, and the launch that rounds them. If `adds`, the
+    /// elements of `sums` are terms too. There must be at least one weight.
     ///
     /// A sum of whole numbers does not depend on their order, and each finite `f32` is a whole number of the smallest
     /// one. So atomic operations of any order give the same words, and the result is rounded once.
     #[track_caller]
-    fn enqueue_exact(&self, queue: &VerbQueue<'_>, sums: &mut DeviceArray<u32>) -> Result<()> {
-        if self.x.is_empty() {
-            return queue.fill(sums, 0);
-        }
+    fn enqueue_exact(&self, queue: &VerbQueue<'_>, adds: bool, sums: &mut DeviceArray<u32>) -> Result<()> {
         let bins = sums.len();
-        check_bins(queue, bins)?;
         let kernel = SizedKernel::compiled(queue, &tuned(queue, &[]), self.first.as_ref())?;
-        let rounding = trusted::kernel_with::<RoundExactArgs>(queue, &WIDE)?;
+        let [size] = WIDE;
+        let rounding =
+            trusted::kernel_with::<RoundExactArgs>(queue, &[size, ("ADD", f64::from(u8::from(adds)))])?;
         let mut words = queue.scratch::<u32>(WORDS_OF_BIN * bins)?;
         // Before anything is enqueued, refuse what the launch would refuse. It reads no edges yet.
         self.add_exact(queue, &kernel, 0, &self.x, &mut words)?;
@@ -186,17 +212,23 @@ impl Weighted {
     }
 }
 
-/// Returns an error if the device cannot bind an array of exact sums for this number of bins.
-fn check_bins(queue: &VerbQueue<'_>, bins: usize) -> Result<()> {
+/// Returns an error if the device cannot bind an array of `count` exact sums with this number of words each. `what` says
+/// in which argument the number is, and what it counts.
+pub(crate) fn check_sums(
+    queue: &VerbQueue<'_>,
+    what: &str,
+    count: usize,
+    words: usize,
+    needed: &'static str,
+) -> Result<()> {
     let ctx = queue.context();
-    let most = ctx.info().max_binding.min(ctx.info().max_array) / BYTES_OF_BIN;
-    if bins as u64 <= most {
+    let bytes = (words * size_of::<u32>()) as u64;
+    let most = ctx.info().max_binding.min(ctx.info().max_array) / bytes;
+    if count as u64 <= most {
         return Ok(());
     }
-    let object = format!("{}, argument `sums`: the number of bins", subject(queue.verb));
-    let found =
-        format!("{bins}, and this device sums `f32` in at most {most}, with {BYTES_OF_BIN} bytes for each");
-    let needed = "a smaller number, or a call of `histogram_fixed`, which takes 4 bytes for each bin,";
+    let object = format!("{}, {what}", subject(queue.verb));
+    let found = format!("{count}, and this device sums `f32` in at most {most}, with {bytes} bytes for each");
     Err(ErrorDetail::Value { object, found, needed }.into())
 }
 

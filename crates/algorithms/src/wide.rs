@@ -9,9 +9,9 @@ use crate::verb_queue::VerbQueue;
 use fencepost_core::{DeviceArray, DynArg, DynKernel, Grid, IntoArg, Result, Value, regrouped};
 
 /// Elements of one load.
-type Group = [[f32; 4]; 4];
+pub(crate) type Group = [[f32; 4]; 4];
 /// Number of elements of one load.
-const WIDTH: usize = size_of::<Group>() / size_of::<u32>();
+pub(crate) const WIDTH: usize = size_of::<Group>() / size_of::<u32>();
 
 /// Kernel that combines rows of whole groups, and the rows.
 pub(crate) struct Wide {

@@ -14,6 +14,7 @@ struct Params {
     n: u32, share: u32, bins: u32, flip_clear: u32, flip_set: u32,
     between: u32,                           // 0: the bin is the element modulo bins; 1: it is between two edges;
                                             // 2: the bin is the element modulo bins, a power of two
+                                            // 3: the bin is the element; without such a bin, its weight is not added
     copies: u32,                            // sums of each bin in workgroup memory; 0: weights are added only to sums
 }
 @group(0) @binding(0) var<uniform> params: Params;

@@ -2,6 +2,7 @@
 
 use super::parts::counts;
 use super::*;
+use fencepost::algorithms::Terms;
 
 pub fn cases() -> Vec<Case> {
     vec![
@@ -22,7 +23,7 @@ fn one<T: Element>(queue: &CommandQueue, verb: impl FnOnce(&mut DeviceArray<T>) 
     queue.value_of(verb).wait().unwrap()
 }
 
-fn sum_and_mean<'a>(queue: &CommandQueue, x: impl Into<Over<'a, f32>> + Copy) -> [f32; 2] {
+fn sum_and_mean<'a>(queue: &CommandQueue, x: impl Into<Terms<'a, f32>> + Copy) -> [f32; 2] {
     [one(queue, |out| queue.sum(x, out)), one(queue, |out| queue.mean(x, out))]
 }
 

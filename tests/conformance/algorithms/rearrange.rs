@@ -1,7 +1,6 @@
 //! A01, A15: verbs that move elements to other places.
 
 use super::*;
-use fencepost::algorithms::Integer;
 use fencepost::interface::SameBits;
 
 pub fn cases() -> Vec<Case> {
@@ -91,7 +90,11 @@ fn scattered(s: &Subject) {
 }
 
 fn added(s: &Subject) {
-    fn of<T: Integer + SameBits<u32> + std::fmt::Debug>(queue: &CommandQueue, words: &[u32], places: &[u32]) {
+    fn of<T: Reducible + SameBits<u32> + std::fmt::Debug>(
+        queue: &CommandQueue,
+        words: &[u32],
+        places: &[u32],
+    ) {
         let x: &[T] = bytemuck::cast_slice(words);
         let mut out = queue.full([300], T::ONE).unwrap();
         queue.scatter_add(&queue.array(x).unwrap(), &queue.array(places).unwrap(), &mut out).unwrap();
