@@ -6,6 +6,7 @@ mod axis_search;
 mod bodies;
 mod by_key;
 mod elementwise;
+mod everywhere;
 mod exact_sums;
 mod filters;
 mod fourier;
@@ -87,6 +88,7 @@ pub fn cases() -> Vec<Case> {
         axis_search::cases(),
         bodies::cases(),
         elementwise::cases(),
+        everywhere::cases(),
         exact_sums::cases(),
         filters::cases(),
         fourier::cases(),

@@ -9,7 +9,7 @@ mod transforms;
 
 use super::verb_table::{Arrays, FEW, table};
 use fencepost::algorithms::prelude::*;
-use fencepost::{CommandQueue, Result};
+use fencepost::{CommandQueue, DeviceArray, Result};
 use fencepost_oracles as host;
 use std::sync::OnceLock;
 
@@ -87,6 +87,26 @@ const OPERATIONS: [Operation; 6] = [
 /// infinite.
 const WEIGHTS: [&str; 5] =
     ["x", "x >> 8u", "x & 0x81ffffffu", "0x7e800000u | (x & 0x817fffffu)", "0x7f800000u | (x & 0x80000000u)"];
+const EVERYWHERE: Determinism = Determinism::Everywhere;
+/// Bits of terms, made of a random word `x`, as [`WEIGHTS`]: of exponents around the ends of a window of exponents, powers of
+/// two, terms that grow, many zeros, and terms of one exponent.
+const TERMS: [&str; 5] = [
+    "(x & 0x807fffffu) | ((100u + (x >> 9u) % 48u) << 23u)",
+    "(x & 0x80000000u) | ((90u + (x >> 9u) % 60u) << 23u)",
+    "(x & 0x807fffffu) | ((20u + i / 2u) << 23u)",
+    "select(x & 0x80000000u, (x & 0x80ffffffu) | 0x3f000000u, x % 5u == 0u)",
+    "(x & 0x807fffffu) | 0x3f800000u",
+];
+/// Bits of factors, as [`TERMS`].
+const FACTORS: &str =
+    "(x & 0x80000000u) | (((x >> 3u) * 77u) & 0x007fffffu) | ((112u + (x >> 5u) % 25u) << 23u)";
+/// Bits of terms whose sums, means and norms are between two floats.
+const MIDDLES: [&str; 4] = [
+    "select(0x4b800000u, 0x3f800000u + i / 2u % 3u - 1u, i % 2u == 1u) + i / 2u % 2u",
+    "i / 2u % 7u * (1u - i % 2u)",
+    "select(select(0x45800000u, 0x3f800000u, i % 4u == 3u), 0x4b800000u, i % 4u == 0u)",
+    "select(select(0x45800000u, 0x3f800000u + i / 4u % 3u - 1u, i % 4u == 3u), 0x4b800000u, i % 4u == 0u)",
+];
 /// Composition of two functions `x -> m x + c` modulo 2^16, the first one first: it does not commute.
 const COMPOSE: &str = "((a * b) & 0xffffu) | (((b & 0xffffu) * (a >> 16u) + (b >> 16u)) << 16u)";
 
@@ -116,6 +136,7 @@ pub(super) fn calls() -> &'static [Call] {
         all.linear_algebra();
         all.sparse();
         all.filters();
+        all.exact();
         all.0
     })
 }
@@ -595,6 +616,88 @@ impl Calls {
         for bits in [0, 20, 31] {
             self.add("histogram_fixed", move |q, a| {
                 q.histogram_fixed(&a.y, &a.numbers, bits, Bins::modulo(), &mut a.few.cast_bits())
+            });
+        }
+    }
+
+    /// Adds sums that are the same everywhere.
+    fn exact(&mut self) {
+        for bits in TERMS.into_iter().chain([WEIGHTS[0], WEIGHTS[2], WEIGHTS[4]]) {
+            self.add(format!("sums everywhere of {bits}"), move |q, a| {
+                q.map(&a.y, bits, &mut a.other)?;
+                let x = a.other.cast_bits::<f32>();
+                let few = |list: &DeviceArray<u32>| list.slice(0..3).map(|few| few.cast_bits::<f32>());
+                q.sum(x.determinism(EVERYWHERE), &mut a.float())?;
+                let rows = x.reshape([3, N / 3])?;
+                q.mean(rows.axis(1).determinism(EVERYWHERE), &mut few(&a.few)?.reshape([3, 1])?)?;
+                let columns = x.reshape([N / 3, 3])?;
+                q.mean(columns.axis(0).determinism(EVERYWHERE), &mut few(&a.few_others)?.reshape([1, 3])?)?;
+                let mut of_segments = a.out.slice(0..FEW)?.cast_bits();
+                q.mean(x.segments(&a.offsets).determinism(EVERYWHERE), &mut of_segments)
+            });
+            self.add(format!("rows everywhere of {bits}"), move |q, a| {
+                q.map(&a.y, bits, &mut a.other)?;
+                let x = a.other.cast_bits::<f32>();
+                let sixteen = x.reshape([3, N / 3])?;
+                q.sum(
+                    sixteen.axis(1).determinism(EVERYWHERE),
+                    &mut a.few.slice(0..3)?.cast_bits().reshape([3, 1])?,
+                )?;
+                let ragged = x.slice(0..333)?.reshape([3, 111])?;
+                q.sum(
+                    ragged.axis(1).determinism(EVERYWHERE),
+                    &mut a.few_others.slice(0..3)?.cast_bits().reshape([3, 1])?,
+                )?;
+                q.sum(x.first(&a.count).determinism(EVERYWHERE), &mut a.float())
+            });
+            self.add(format!("products everywhere of {bits}"), move |q, a| {
+                q.map(&a.y, bits, &mut a.other)?;
+                q.map(&a.y, FACTORS, &mut a.out)?;
+                let x = a.other.cast_bits::<f32>();
+                let y = a.out.cast_bits::<f32>();
+                q.dot(x.determinism(EVERYWHERE), &y, &mut a.float())?;
+                let ragged = |list: &DeviceArray<f32>| list.slice(0..333)?.reshape([3, 111]);
+                q.dot(
+                    ragged(&x)?.axis(1).determinism(EVERYWHERE),
+                    &ragged(&y)?,
+                    &mut a.few.slice(0..3)?.cast_bits().reshape([3, 1])?,
+                )?;
+                let columns = |list: &DeviceArray<f32>| list.slice(0..330)?.reshape([2, 55, 3]);
+                q.dot(
+                    columns(&x)?.axis(1).determinism(EVERYWHERE),
+                    &columns(&y)?,
+                    &mut a.few_others.slice(0..6)?.cast_bits().reshape([2, 1, 3])?,
+                )?;
+                let mut of_segments = a.both.slice(0..FEW)?.cast_bits();
+                q.dot(x.segments(&a.offsets).determinism(EVERYWHERE), &y, &mut of_segments)
+            });
+            self.add(format!("norms everywhere of {bits}"), move |q, a| {
+                q.map(&a.y, bits, &mut a.other)?;
+                let x = a.other.cast_bits::<f32>();
+                q.norm(x.determinism(EVERYWHERE), &mut a.float())?;
+                let mut of_rows = a.both.slice(0..N / 2)?.cast_bits().reshape([N / 2, 1])?;
+                q.norm(x.reshape([N / 2, 2])?.axis(1).determinism(EVERYWHERE), &mut of_rows)?;
+                q.norm(x.segments(&a.offsets).determinism(EVERYWHERE), &mut a.few.cast_bits())
+            });
+            self.add(format!("scatter_add floats of {bits}"), move |q, a| {
+                q.map(&a.y, bits, &mut a.other)?;
+                let x = a.other.cast_bits::<f32>();
+                q.scatter_add(&x, &a.x, &mut a.few.slice(0..2)?.cast_bits())?;
+                q.scatter_add(&x, &a.sorted, &mut a.out.slice(0..300)?.cast_bits())
+            });
+        }
+        // Sums and means of two, and norms of four, beside and on the middle between two floats.
+        for terms in MIDDLES {
+            self.add(format!("results everywhere between two numbers: {terms}"), move |q, a| {
+                q.map(&a.y, terms, &mut a.other)?;
+                let x = a.other.cast_bits::<f32>();
+                let pairs = x.reshape([N / 2, 2])?;
+                let fours = x.reshape([N / 4, 4])?;
+                let part =
+                    |at: usize, len: usize| a.both.slice(at..at + len)?.cast_bits::<f32>().reshape([len, 1]);
+                q.sum(pairs.axis(1).determinism(EVERYWHERE), &mut part(0, N / 2)?)?;
+                q.mean(pairs.axis(1).determinism(EVERYWHERE), &mut part(192, N / 2)?)?;
+                q.norm(fours.axis(1).determinism(EVERYWHERE), &mut part(384, N / 4)?)
             });
         }
     }

@@ -49,6 +49,7 @@ pub fn cases() -> Vec<Case> {
         case("a23_each_mistake_in_the_kernels_of_linear_algebra_is_detected", |s| detected(s, ALGEBRA)),
         case("a24_each_mistake_in_the_kernels_of_sparse_matrices_is_detected", |s| detected(s, SPARSE)),
         case("a24_each_mistake_in_the_kernels_of_filters_is_detected", |s| detected(s, FILTERS)),
+        case("a25_each_mistake_in_the_kernels_of_exact_sums_is_detected", |s| detected(s, EXACT)),
     ];
     // The full suite takes all mutants, of which some end at the limit of a launch only.
     let limit = Duration::from_secs(if full() { 1200 } else { 120 });
@@ -131,8 +132,28 @@ const SPARSE: &[&str] = &[
     "sparse_sums",
 ];
 const FILTERS: &[&str] = &["beside", "filter_direct", "filter_separable"];
+const EXACT: &[&str] = &[
+    "exact_column_products",
+    "exact_columns",
+    "exact_finish",
+    "exact_group",
+    "exact_memory",
+    "exact_product_range",
+    "exact_products",
+    "exact_range",
+    "exact_results",
+    "exact_rounding",
+    "exact_row_products",
+    "exact_rows",
+    "exact_segment_products",
+    "exact_segments",
+    "exact_sum",
+    "exact_vectors",
+    "exact_window",
+    "exact_words",
+];
 
-const FAMILIES: [&[&str]; 21] = [
+const FAMILIES: [&[&str]; 22] = [
     REDUCTIONS,
     SEARCHES,
     AXES,
@@ -154,6 +175,7 @@ const FAMILIES: [&[&str]; 21] = [
     ALGEBRA,
     SPARSE,
     FILTERS,
+    EXACT,
 ];
 
 /// Variable that selects mutants by a part of their lines.

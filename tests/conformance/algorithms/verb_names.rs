@@ -70,7 +70,7 @@ fn overlaps(s: &Subject) {
 }
 
 /// Verbs that accept arrays of any lengths, and verbs that always get fitting arrays in the table.
-const ANY_SHAPES: [&str; 33] = [
+const ANY_SHAPES: [&str; 35] = [
     "sum axis",
     "prod axis",
     "min axis skip_nan",
@@ -87,6 +87,8 @@ const ANY_SHAPES: [&str; 33] = [
     "median axis",
     "quantile axis",
     "mad axis",
+    "sum axis everywhere",
+    "norm axis everywhere",
     "iota",
     "scan_in_place",
     "sort_in_place",

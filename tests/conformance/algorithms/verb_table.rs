@@ -26,6 +26,7 @@ pub(crate) struct Arrays {
     pub(super) one: DeviceArray<u32>,
 }
 
+const EVERYWHERE: Determinism = Determinism::Everywhere;
 /// Number of rows and segments of an array, and number of elements of the short arrays.
 pub(super) const FEW: usize = 16;
 /// Time limit of a case with all verbs. Some take half a minute of a processor, and other processes run beside them.
@@ -678,6 +679,27 @@ pub(crate) fn table() -> Vec<Verb> {
             let columns = a.as_columns(&a.y)?;
             q.sort(columns.axis(0), &mut a.out.reshape(columns.shape())?, Sort::ascending().bits(8..20))
         }),
+        verb("sum everywhere", |q, a| q.sum(a.numbers.determinism(EVERYWHERE), &mut a.float())),
+        verb("mean everywhere", |q, a| q.mean(a.numbers.determinism(EVERYWHERE), &mut a.float())),
+        verb("norm everywhere", |q, a| q.norm(a.numbers.determinism(EVERYWHERE), &mut a.float())),
+        verb("dot everywhere", |q, a| {
+            q.dot(a.numbers.determinism(EVERYWHERE), &a.sorted.cast_bits(), &mut a.float())
+        }),
+        verb("sum axis everywhere", |q, a| {
+            let rows = a.as_rows(&a.numbers)?;
+            q.sum(rows.axis(1).determinism(EVERYWHERE), &mut a.few.cast_bits().reshape([a.rows(), 1])?)
+        }),
+        verb("norm axis everywhere", |q, a| {
+            let columns = a.as_columns(&a.numbers)?;
+            q.norm(columns.axis(0).determinism(EVERYWHERE), &mut a.few.cast_bits().reshape([1, a.rows()])?)
+        }),
+        verb("mean segments everywhere", |q, a| {
+            q.mean(a.numbers.segments(&a.offsets).determinism(EVERYWHERE), &mut a.few.cast_bits())
+        }),
+        verb("sum first everywhere", |q, a| {
+            q.sum(a.numbers.first(&a.count).determinism(EVERYWHERE), &mut a.float())
+        }),
+        verb("scatter_add floats", |q, a| q.scatter_add(&a.numbers, &a.x, &mut a.floats())),
         verb("random_permutation", |q, a| q.random_permutation(&mut a.out, Philox::seed(5))),
         // Few elements, because the CPU recorder interprets the kernels. 1,500 elements are two passes.
         verb("fft", |q, a| {
