@@ -105,6 +105,27 @@ pub(super) fn fixed(size: Size) -> Case {
     )
 }
 
+/// Adds floats exactly. Their bits are the second input, and their sums are exact in any order.
+pub(super) fn floats(size: Size) -> Case {
+    let x = words_below(size.many(), u32::MAX, 80);
+    let weights = whole_floats(size.many(), 81);
+    let expected = host::histogram_weighted(&x, &weights, Bins::modulo(), BINS).expect(REFUSED);
+    Case::verb(
+        [x, weights.into_iter().map(f32::to_bits).collect()],
+        expected,
+        elements(size.many()),
+        |queue, [x, weights], out| {
+            queue.histogram_weighted(x, &weights.cast_bits::<f32>(), Bins::modulo(), out)
+        },
+        |[x, weights], out| {
+            let whole = |weight: &f32| *weight as i32 as u32;
+            let mut sums = [0; BINS];
+            weighted(x, bytemuck::cast_slice(weights), &mut sums, whole);
+            out.iter_mut().zip(sums).for_each(|(out, sum)| *out = sum as i32 as f32);
+        },
+    )
+}
+
 /// Counts the elements in their bins.
 fn counted<T: Sync>(x: &[T], out: &mut [u32], bin: impl Fn(&T) -> usize + Sync) {
     let bins = out.len();

@@ -1,6 +1,7 @@
 //! The rows of the table. Each file has the data of its rows, a sequential reference, and the work in plain Rust.
 
 mod elementwise;
+mod everywhere;
 mod histograms;
 mod images;
 mod moves;
@@ -46,7 +47,7 @@ impl Size {
 }
 
 /// Rows, in the order of the table.
-pub(crate) const ALL: [(&str, Make); 92] = [
+pub(crate) const ALL: [(&str, Make); 103] = [
     ("copy kernel", elementwise::copy_kernel),
     ("read kernel", elementwise::read_kernel),
     ("fill", elementwise::fill),
@@ -74,6 +75,14 @@ pub(crate) const ALL: [(&str, Make); 92] = [
     ("any of rows", reductions::any_of_rows),
     ("argmin of rows", reductions::argmin_of_rows),
     ("sum of segments", reductions::segments),
+    ("sum, everywhere", everywhere::sum),
+    ("sum, everywhere, distant", everywhere::distant_sum),
+    ("dot, everywhere", everywhere::dot),
+    ("norm, everywhere", everywhere::norm),
+    ("mean, everywhere", everywhere::mean),
+    ("sum of rows, everywhere", everywhere::rows),
+    ("sum of columns, everywhere", everywhere::columns),
+    ("sum of segments, everywhere", everywhere::segments),
     ("reduce by key", selections::reduce_by_key),
     ("run lengths", selections::run_lengths),
     ("scan", scans::scan),
@@ -95,6 +104,7 @@ pub(crate) const ALL: [(&str, Make); 92] = [
     ("histogram, edges", histograms::edges),
     ("histogram, weights", histograms::weights),
     ("histogram, fixed point", histograms::fixed),
+    ("histogram, floats", histograms::floats),
     ("sort", sorts::sort),
     ("sort, 4096 elements", sorts::short_sort),
     ("sort, descending", sorts::descending),
@@ -118,6 +128,8 @@ pub(crate) const ALL: [(&str, Make); 92] = [
     ("gather", moves::gather),
     ("scatter", moves::scatter),
     ("scatter add", moves::scatter_add),
+    ("scatter add of floats", moves::scatter_add_floats),
+    ("scatter add, plain atomics", moves::plain_scatter_add),
     ("matmul", products::square),
     ("matmul, stack", products::stack),
     ("matmul, long sums", products::long_sums),

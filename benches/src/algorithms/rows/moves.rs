@@ -5,7 +5,8 @@ use fencepost_oracles as host;
 use rayon::prelude::*;
 
 use super::{COLUMNS, Size, bytes, words_below};
-use crate::cpu::case::Case;
+use crate::cpu::case::{Case, Kernel, Program};
+use crate::cpu::cases::whole_floats;
 
 /// Rows of a task of plain Rust: one cache line of the result.
 const BLOCK: usize = 16;
@@ -143,6 +144,34 @@ pub(super) fn scatter_add(size: Size) -> Case {
             });
         },
     )
+}
+
+/// Adds floats, given by their bits, exactly. Their sums are exact in any order.
+pub(super) fn scatter_add_floats(size: Size) -> Case {
+    let x = whole_floats(size.many(), 69);
+    let places = words_below(size.many(), size.many() as u32, 70);
+    let mut expected = vec![0.0; size.many()];
+    host::scatter_add(&x, &places, &mut expected);
+    let bits = |list: Vec<f32>| list.into_iter().map(f32::to_bits).collect::<Vec<u32>>();
+    Case::verb(
+        [bits(x), places],
+        bits(expected),
+        bytes(12 * size.many()),
+        |queue, [x, places], out| queue.scatter_add(&x.cast_bits::<f32>(), places, &mut out.cast_bits()),
+        |[x, places], out| {
+            written(x, places, out, |out, x| {
+                let added = |old| Some((f32::from_bits(old) + f32::from_bits(x)).to_bits());
+                out.fetch_update(Relaxed, Relaxed, added).expect("bug: each sum is stored");
+            });
+        },
+    )
+}
+
+/// Adds the same floats by a kernel that rounds at each addition.
+pub(super) fn plain_scatter_add(size: Size) -> Case {
+    let wgsl = include_str!("../kernels/scatter_add.wgsl");
+    let program = Program::Kernel(Kernel::new((wgsl, None), "scatter_add", [256, 1, 1]));
+    Case { program, ..scatter_add_floats(size) }
 }
 
 /// Writes from all threads to random places. The copies of the places take less time than the writes.
