@@ -1,4 +1,5 @@
-//! A folder that keeps compiled kernels for the next run of a program, with one file for each variant of a kernel.
+//! A folder that keeps compiled kernels for the next run of a program, with one file for each variant of a kernel, and
+//! the table of a tuned context.
 //!
 //! Variants of a kernel are compiled from its source, after a check that the device can run it. wgpu's pipeline cache
 //! for a variant is read from, and written to, the variant's file.
@@ -29,7 +30,7 @@ const HEAD: usize = MAGIC.len() + 2 * size_of::<u128>();
 /// Maximum size of a file in bytes. This crate never writes a larger one.
 const MOST_KERNEL_FILE_BYTES: u64 = 256 << 20;
 
-/// A folder with one file for each variant of a kernel.
+/// A folder with one file for each variant of a kernel, and one for a tuning table.
 #[derive(Debug)]
 pub(crate) struct KernelFolder {
     path: PathBuf,
@@ -37,10 +38,46 @@ pub(crate) struct KernelFolder {
     device: String,
 }
 
-/// The file of one variant of a kernel. `key` is a hash of the variant and the device, which the file also contains.
+/// The file of one variant of a kernel, or of a tuning table. `key` is a hash of the contents' name and the device,
+/// which the file also contains.
+#[derive(Clone, Debug)]
 pub(crate) struct KernelFile {
     path: PathBuf,
     key: u128,
+    contents: FileContents,
+}
+
+/// Contents of a file in a kernel folder.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum FileContents {
+    Kernel,
+    Tuning,
+}
+
+impl FileContents {
+    /// Returns the ending of a file's name.
+    fn ending(self) -> &'static str {
+        match self {
+            Self::Kernel => "kernel",
+            Self::Tuning => "tuning",
+        }
+    }
+
+    /// Returns the consequence of a file that cannot be read, for messages.
+    fn if_not_read(self) -> &'static str {
+        match self {
+            Self::Kernel => "the kernel is compiled again",
+            Self::Tuning => "the tuning table in it is ignored",
+        }
+    }
+
+    /// Returns the consequence of a file that cannot be written, for messages.
+    fn if_not_written(self) -> &'static str {
+        match self {
+            Self::Kernel => "the kernel is not stored for the next run",
+            Self::Tuning => "the tuning table is not stored for the next run",
+        }
+    }
 }
 
 impl KernelFolder {
@@ -52,10 +89,19 @@ impl KernelFolder {
 
     /// Returns the file of a variant. `form` describes the variant completely.
     pub(crate) fn file(&self, form: &impl Hash) -> KernelFile {
+        self.file_of(form, FileContents::Kernel)
+    }
+
+    /// Returns the file of the device's tuning table.
+    pub(crate) fn tuning_file(&self) -> KernelFile {
+        self.file_of(&"tuning", FileContents::Tuning)
+    }
+
+    fn file_of(&self, form: &impl Hash, contents: FileContents) -> KernelFile {
         let mut hasher = SipHasher13::new();
         (&self.device, form).hash(&mut hasher);
         let key = hasher.finish128().as_u128();
-        KernelFile { path: self.path.join(format!("{key:032x}.kernel")), key }
+        KernelFile { path: self.path.join(format!("{key:032x}.{}", contents.ending())), key, contents }
     }
 }
 
@@ -66,26 +112,27 @@ impl KernelFile {
             Ok(bytes) => {
                 let data = self.unpack(bytes);
                 if data.is_none() {
-                    report!(
-                        Warn,
-                        "{}: the file is damaged; the kernel is compiled again",
-                        self.path.display()
-                    );
+                    self.report_unread("the file is damaged");
                 }
                 data
             }
             Err(error) if error.kind() == io::ErrorKind::NotFound => None,
             Err(error) => {
-                report!(Warn, "{}: {error}; the kernel is compiled again", self.path.display());
+                self.report_unread(&error.to_string());
                 None
             }
         }
     }
 
-    /// Writes the driver's data to the file. If the write fails, the program continues without the file.
+    /// Reports the reason why the data of the file is not used.
+    pub(crate) fn report_unread(&self, reason: &str) {
+        report!(Warn, "{}: {reason}; {}", self.path.display(), self.contents.if_not_read());
+    }
+
+    /// Writes the data to the file. If the write fails, the program continues without the file.
     pub(crate) fn keep(&self, data: &[u8]) {
         if let Err(error) = self.write(data) {
-            report!(Warn, "{}: {error}; the kernel is not stored for the next run", self.path.display());
+            report!(Warn, "{}: {error}; {}", self.path.display(), self.contents.if_not_written());
         }
     }
 
@@ -421,6 +468,18 @@ mod tests {
             file.keep(DATA);
             assert_eq!(file.load().as_deref(), Some(DATA));
         }
+    }
+
+    #[test]
+    fn the_tuning_table_of_a_device_has_a_file_of_its_own() {
+        let here = Temporary::new("tuning");
+        let file = here.folder("a").tuning_file();
+        file.keep(DATA);
+        assert_eq!(here.folder("a").tuning_file().load().as_deref(), Some(DATA));
+        assert_eq!(here.folder("b").tuning_file().load(), None, "the table of another device");
+        assert!(file.path.extension().is_some_and(|ending| ending == "tuning"));
+        let kernel = here.folder("a").file(&"tuning");
+        assert_eq!(kernel.load(), None, "a kernel with that text is in another file");
     }
 
     #[test]
