@@ -62,7 +62,7 @@ impl<P: Place> Place for Awaiting<P> {
 /// An adapter of this machine whose context has threads, except for every second seed.
 #[derive(Clone)]
 pub enum WithOrWithoutThreads {
-    With(Adapter),
+    With(Box<Adapter>),
     Without(Arc<subject::Place>, Policy),
 }
 

@@ -50,7 +50,7 @@ struct Entry {
 #[derive(Clone)]
 pub enum Where {
     Cpu,
-    Adapter(ContextOptions),
+    Adapter(Box<ContextOptions>),
     /// A Vulkan adapter whose driver fails calls.
     Driver(wgpu::Adapter, RecorderChoice),
 }
@@ -107,7 +107,7 @@ impl Where {
                 Ok((testing::on_cpu(options, faults, policy), None))
             }
             Where::Adapter(options) => {
-                testing::open(options.clone(), device_switches()).wait().map(|ctx| (ctx, None))
+                testing::open((**options).clone(), device_switches()).wait().map(|ctx| (ctx, None))
             }
             Where::Driver(adapter, recorder) => self.adopt(adapter, *recorder, seed),
         };
@@ -158,7 +158,7 @@ impl Where {
     fn run_whole(&self, seed: u64, ops: &[Op]) -> Result<(), String> {
         match self {
             Where::Cpu => run(&Cpu::of_seed(seed, Policy::Ordered), ops),
-            Where::Adapter(options) => run(&Adapter { options: options.clone(), seed }, ops),
+            Where::Adapter(options) => run(&Adapter { options: (**options).clone(), seed }, ops),
             Where::Driver(..) => Ok(()), // every other program opens a new device
         }
     }

@@ -172,7 +172,7 @@ fn awaited_on_adapter(place: &Arc<Place>, index: usize, name: &str, policy: Poli
         let options = options(index, policy);
         let place = |seed: u64| {
             let threads = seed.is_multiple_of(2);
-            let with = || WithOrWithoutThreads::With(Adapter { options: options.clone(), seed });
+            let with = || WithOrWithoutThreads::With(Box::new(Adapter { options: options.clone(), seed }));
             let without = || WithOrWithoutThreads::Without(own.clone(), policy);
             Awaiting { place: if threads { with() } else { without() }, seed }
         };
@@ -194,7 +194,7 @@ fn captured_on_adapter(place: &Arc<Place>, index: usize, name: &str, policy: Pol
 
 fn faults_on_adapter(place: &Arc<Place>, index: usize) -> Trial {
     watched(place, FAULT_ON_ADAPTER.into(), move || {
-        let place = Where::Adapter(options(index, Policy::Ordered));
+        let place = Where::Adapter(Box::new(options(index, Policy::Ordered)));
         run_all(asked().unwrap_or(20_000..20_000 + seeds(FAULTY_ON_ADAPTER)), &Faulty { place })
     })
 }

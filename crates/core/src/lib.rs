@@ -40,6 +40,8 @@ pub use crate::api::queue::encode::AccessList;
 pub use crate::api::testing;
 #[doc(hidden)]
 pub use crate::api::trusted_kernel;
+#[doc(hidden)]
+pub use crate::api::verb_tuning;
 pub use crate::device::adapter::{AdapterChoice, AdapterInfo, AdapterKind, adapters};
 pub use crate::error::{Error, ErrorDetail, ErrorKind, MemoryLimit, PoolLimit, Result, Site};
 pub use crate::record::lanes::{RecorderChoice, ReplayForm};
@@ -89,8 +91,10 @@ pub use crate::memory::region::{NewAxis, Region, RegionAxis, Shape};
 pub use crate::memory::uses::Policy;
 #[cfg(feature = "cpu")]
 pub use crate::record::cpu::cpu_recorder::SimulatorOptions;
+pub use crate::runtime::context_tuning::TuningChoice;
 pub use crate::runtime::context_watch::ContextWatch;
 pub use crate::runtime::pending::Pending;
+pub use crate::runtime::tuning_table::{ArraySize, Ceilings, TunedCase, TunedChoice, TuningTable};
 pub use crate::scheduler::messages::{PrintOptions, PrintTo, Printed};
 pub use crate::scheduler::ordering::{AddedWait, Already, RedundantWait, WaitReport};
 pub use crate::scheduler::queues::Priority;

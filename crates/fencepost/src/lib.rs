@@ -26,8 +26,8 @@ pub use fencepost_core::{
     EventOptions, Graph, Grid, HostArray, HostBuffer, HostKernel, HostRead, HostWrite, Kernel, KernelArgs,
     KernelFamily, NewAxis, Output, Pending, Policy, PrintOptions, Priority, Profile, Profiler, QueueOptions,
     ReadMap, ReadTarget, RecorderChoice, Region, RegionAxis, Replay, Result, Scalar, ScopeOptions,
-    ShaderSource, Shape, Snapshot, Source, Tuning, Upload, UserEvent, WaitFor, Warning, WriteMap, adapters,
-    args, builtin_shader, reference, region, synchronize_all,
+    ShaderSource, Shape, Snapshot, Source, Tuning, TuningChoice, TuningTable, Upload, UserEvent, WaitFor,
+    Warning, WriteMap, adapters, args, builtin_shader, reference, region, synchronize_all,
 };
 
 /// Causes of errors, and the sites that they name.
@@ -79,6 +79,12 @@ pub mod profile {
         Activity, Awaited, Busy, CriticalPath, Gap, Interval, Overlap, ProfileBatch, Row, Summary,
         SummaryRow, Unmeasured, WaitCause,
     };
+}
+
+/// Parts of a [`TuningTable`].
+pub mod tuning {
+    #[doc(inline)]
+    pub use fencepost_core::{ArraySize, Ceilings, TunedChoice};
 }
 
 /// Reports of the waits that a policy added.
@@ -145,6 +151,7 @@ pub mod prelude {
         AdapterChoice, AdoptOptions, Bound, CheckOptions, CommandQueue, Context, ContextOptions, DType,
         DeviceArray, Download, DynKernel, Element, Error, ErrorDetail, ErrorKind, Event, EventOptions, Graph,
         Grid, HostArray, Kernel, KernelArgs, KernelFamily, Pending, Policy, PrintOptions, Priority,
-        QueueOptions, Result, ShaderSource, Shape, Tuning, Upload, UserEvent, args, region,
+        QueueOptions, Result, ShaderSource, Shape, Tuning, TuningChoice, TuningTable, Upload, UserEvent,
+        args, region,
     };
 }

@@ -3,6 +3,7 @@
 pub(crate) mod current;
 pub(crate) mod diagnostics;
 pub(crate) mod kernels;
+pub(crate) mod tuning;
 pub(crate) mod wgpu_arrays;
 
 use crate::api::options::{AdoptOptions, ContextOptions};
@@ -112,14 +113,17 @@ impl Context {
                 ChosenAdapter::Cpu => return Self::on_threads(&options, true),
             };
             let submit_path = recorder.submit_path(&adapter.get_info());
-            let ContextOptions { lateness, kernel_folder, launch_limit, portable_wgsl, backlog, .. } =
-                options;
+            let ContextOptions {
+                lateness, kernel_folder, launch_limit, portable_wgsl, backlog, tuning, ..
+            } = options;
+            let folder = kernel_folder.clone();
             let open = OpenOptions { switches, submit_path, exclusive: true, lateness, kernel_folder };
             let device = WgpuDevice::open(&adapter, open).await?;
             let lanes = open_lanes(&device)?;
             let context = Self::on_wgpu(device, lanes, options.policy, AdapterInfo::of(&adapter), true);
             context.owner.kernels().set_refuses_warnings(portable_wgsl);
             context.owner.engine().lock().check_not_lost()?;
+            context.owner.tuning().open(tuning, folder, context.info());
             Ok(context.limited(launch_limit, backlog))
         })))
     }
@@ -138,6 +142,7 @@ impl Context {
         let engine = Engine::new(device.clone(), lanes, options.policy, has_threads);
         let context = Self::of(Owner::new(engine, Some(device), None, AdapterInfo::cpu()));
         context.owner.kernels().set_refuses_warnings(options.portable_wgsl);
+        context.owner.tuning().open(options.tuning.clone(), options.kernel_folder.clone(), context.info());
         Ok(context.limited(launch_limit, options.backlog))
     }
 
@@ -182,6 +187,7 @@ impl Context {
             launch_limit,
             portable_wgsl,
             backlog,
+            tuning,
         } = options;
         let chosen = recorder.or_variable()?;
         let switches = switches.or_variable()?;
@@ -192,12 +198,14 @@ impl Context {
         };
         let native = switches.native && (exclusive || submit_path != SubmitPath::Wgpu);
         let switches = DeviceSwitches { native, ..switches };
+        let folder = kernel_folder.clone();
         let open = OpenOptions { switches, submit_path, exclusive, lateness, kernel_folder };
         let info = AdapterInfo::of_device(&device);
         let device = WgpuDevice::adopt(device, queue, open);
         let lanes = open_lanes(&device)?;
         let context = Self::on_wgpu(device, lanes, policy, info, threads);
         context.owner.kernels().set_refuses_warnings(portable_wgsl);
+        context.owner.tuning().open(tuning, folder, context.info());
         Ok(context.limited(launch_limit, backlog))
     }
 

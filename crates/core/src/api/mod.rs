@@ -18,3 +18,4 @@ pub(crate) mod profiler;
 pub(crate) mod queue;
 pub mod testing;
 pub mod trusted_kernel;
+pub mod verb_tuning;

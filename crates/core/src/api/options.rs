@@ -6,6 +6,7 @@ use crate::device::wgpu_device::BacklogLimit;
 use crate::device::{CostModel, LAUNCH_LIMIT};
 use crate::memory::uses::Policy;
 use crate::record::lanes::RecorderChoice;
+use crate::runtime::context_tuning::TuningChoice;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -39,6 +40,8 @@ pub struct ContextOptions {
     /// time. Drivers trust the files, so only trusted programs may have write access to the folder. Files are kept only
     /// on Vulkan, and the driver decides what they contain. A relative path starts at the working directory at the time
     /// of opening.
+    ///
+    /// The folder also has a file with the measured choices of [`tuning`](Self::tuning), for every kind of adapter.
     pub kernel_folder: Option<PathBuf>,
     /// If set, every launch on the CPU device is checked; other adapters ignore this option. The environment variable
     /// `FENCEPOST_CHECK=1` turns on the default checks; a value other than `0` and `1` is an error.
@@ -68,6 +71,8 @@ pub struct ContextOptions {
     pub portable_wgsl: bool,
     /// Limit of the work that is enqueued but not yet given to the device (rule Q16).
     pub backlog: BacklogLimit,
+    /// Source of the choices among the variants of the verbs' kernels (rule A26).
+    pub tuning: TuningChoice,
 }
 
 impl Default for ContextOptions {
@@ -82,6 +87,7 @@ impl Default for ContextOptions {
             launch_limit: LAUNCH_LIMIT,
             portable_wgsl: false,
             backlog: BacklogLimit::default(),
+            tuning: TuningChoice::default(),
         }
     }
 }
@@ -149,6 +155,13 @@ impl ContextOptions {
         self.backlog = backlog;
         self
     }
+
+    /// Sets the source of the choices among the variants of the verbs' kernels.
+    #[must_use]
+    pub fn tuning(mut self, tuning: TuningChoice) -> Self {
+        self.tuning = tuning;
+        self
+    }
 }
 
 /// The options of [`Context::adopt`](crate::Context::adopt), which makes a context on an existing wgpu device.
@@ -183,6 +196,8 @@ pub struct AdoptOptions {
     pub portable_wgsl: bool,
     /// The same as [`ContextOptions::backlog`].
     pub backlog: BacklogLimit,
+    /// The same as [`ContextOptions::tuning`].
+    pub tuning: TuningChoice,
 }
 
 impl Default for AdoptOptions {
@@ -198,6 +213,7 @@ impl Default for AdoptOptions {
             launch_limit: options.launch_limit,
             portable_wgsl: options.portable_wgsl,
             backlog: options.backlog,
+            tuning: options.tuning,
         }
     }
 }
@@ -263,6 +279,12 @@ impl AdoptOptions {
     #[must_use]
     pub fn backlog(mut self, backlog: BacklogLimit) -> Self {
         self.backlog = backlog;
+        self
+    }
+    /// Sets the source of the choices among the variants of the verbs' kernels.
+    #[must_use]
+    pub fn tuning(mut self, tuning: TuningChoice) -> Self {
+        self.tuning = tuning;
         self
     }
 }

@@ -9,6 +9,7 @@ use crate::error::Result;
 use crate::record::cpu::cpu_device::CpuDevice;
 #[cfg(not(target_arch = "wasm32"))]
 use crate::runtime::context_threads::CompilerThreads;
+use crate::runtime::context_tuning::ContextTuning;
 use crate::runtime::context_watch::ContextWatch;
 use crate::runtime::kernel_cache::KernelCache;
 #[cfg(target_arch = "wasm32")]
@@ -27,6 +28,7 @@ pub(crate) struct WeakOwner(Weak<SharedContext>);
 
 struct SharedContext {
     kernels: Arc<KernelCache>,
+    tuning: ContextTuning,
     #[cfg(not(target_arch = "wasm32"))]
     compilers: CompilerThreads,
     engine: Arc<Engine>,
@@ -53,6 +55,7 @@ impl Owner {
             #[cfg(not(target_arch = "wasm32"))]
             threads: crate::runtime::context_threads::ContextThreads::start(&engine),
             kernels: Arc::default(),
+            tuning: ContextTuning::new(&info),
             #[cfg(not(target_arch = "wasm32"))]
             compilers: CompilerThreads::default(),
             engine,
@@ -101,6 +104,10 @@ impl Owner {
 
     pub(crate) fn kernels(&self) -> &Arc<KernelCache> {
         &self.0.kernels
+    }
+
+    pub(crate) fn tuning(&self) -> &ContextTuning {
+        &self.0.tuning
     }
 
     #[cfg(not(target_arch = "wasm32"))]
