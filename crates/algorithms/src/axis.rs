@@ -9,8 +9,9 @@ use crate::reducible::sealed::Combine as _;
 use crate::reducible::{Finish, Operation, Reducible};
 use crate::refusals::{Named, check};
 use crate::shares::Shares;
-use crate::tuning::{limit, tuned};
+use crate::tuning::{limit, tuned_as};
 use crate::typed_kernel::{compiled, nonzero_bits, value};
+use crate::variants::{Tunable, chosen};
 use crate::verb_queue::VerbQueue;
 use crate::wide::Wide;
 use fencepost_core::{DeviceArray, DynKernel, Element, ErrorDetail, Grid, IntoArg, Result};
@@ -63,8 +64,8 @@ impl Steps {
         Self { bits: 0, products: false, ..self }
     }
 
-    /// Compiles the kernel for rows or for columns.
-    fn kernel<T: Reducible>(self, queue: &VerbQueue<'_>, rows: bool) -> Result<DynKernel> {
+    /// Compiles the kernel for rows of a length, or for columns if there is none.
+    fn kernel<T: Reducible>(self, queue: &VerbQueue<'_>, row: Option<usize>) -> Result<DynKernel> {
         let keys = if self.keys { self.operation.keys() } else { 0.0 };
         let mut overrides = vec![("OPERATION", self.operation.number()), ("KEYS", keys)];
         if self.bits != 0 {
@@ -76,8 +77,9 @@ impl Steps {
         if self.finish != Finish::Nothing {
             overrides.push(("FINISH", self.finish.number()));
         }
-        if rows {
-            return compiled::<T>(queue, "reduce_rows", &tuned(queue, &overrides));
+        if let Some(row) = row {
+            let variant = chosen(queue, Tunable::Reduce, row);
+            return compiled::<T>(queue, "reduce_rows", &tuned_as(queue, variant, &overrides));
         }
         // The kernel for columns has no barriers.
         compiled::<T>(queue, "reduce_columns", &overrides)
@@ -191,8 +193,10 @@ pub(crate) fn along_with<T: Reducible>(
     }
     let identity = T::identity(steps.operation);
     let divisor = view.divisor::<T>(steps);
-    let reduction =
-        |steps: Steps| steps.kernel::<T>(queue, rows).map(|kernel| Along { kernel, rows, identity, divisor });
+    let reduction = |steps: Steps| -> Result<Along<T>> {
+        let kernel = steps.kernel::<T>(queue, rows.then_some(view.n))?;
+        Ok(Along { kernel, rows, identity, divisor })
+    };
     if shares.count == 1 {
         return reduction(steps)?.launch(queue, view, shares, [x, y], out);
     }

@@ -8,8 +8,9 @@ use crate::reducible::Reducible;
 use crate::refusals::check;
 use crate::shares::Shares;
 use crate::trusted;
-use crate::tuning::tuned;
+use crate::tuning::tuned_as;
 use crate::typed_kernel::type_number;
+use crate::variants::{Tunable, chosen};
 use crate::verb_queue::VerbQueue;
 use fencepost_core::{DeviceArray, Grid, Kernel, Result};
 use fencepost_derive::KernelArgs;
@@ -33,7 +34,7 @@ pub(crate) fn search<T: Reducible, const D: usize, const E: usize>(
     if out.is_empty() {
         return check(queue, &[("x", &x)], &[("out", &out)]);
     }
-    let (rows, shares) = view.shares();
+    let (_, shares) = view.shares();
     let kernel = |gather: bool| {
         let overrides = [
             ("TYPE", type_number::<T>()),
@@ -41,7 +42,7 @@ pub(crate) fn search<T: Reducible, const D: usize, const E: usize>(
             ("KEEP_NAN", f64::from(nan == Nan::Propagate)),
             ("GATHER", f64::from(gather)),
         ];
-        Finder::compiled(queue, rows, &overrides)
+        Finder::compiled(queue, view, &overrides)
     };
     let search = Search { x: &x, view };
     let elements = kernel(false)?;
@@ -90,9 +91,11 @@ enum Finder {
 }
 
 impl Finder {
-    fn compiled(queue: &VerbQueue<'_>, rows: bool, overrides: &[(&str, f64)]) -> Result<Self> {
+    fn compiled(queue: &VerbQueue<'_>, view: View, overrides: &[(&str, f64)]) -> Result<Self> {
+        let (rows, _) = view.shares();
         if rows {
-            return trusted::kernel_with::<ArgRowsArgs>(queue, &tuned(queue, overrides)).map(Self::Rows);
+            let overrides = tuned_as(queue, chosen(queue, Tunable::Reduce, view.n), overrides);
+            return trusted::kernel_with::<ArgRowsArgs>(queue, &overrides).map(Self::Rows);
         }
         // The kernel for columns has no barriers.
         trusted::kernel_with::<ArgColumnsArgs>(queue, overrides).map(Self::Columns)

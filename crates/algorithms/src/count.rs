@@ -7,8 +7,9 @@ use crate::reducible::sealed::Combine;
 use crate::reducible::{Operation, Reducible};
 use crate::refusals::check;
 use crate::shares::Shares;
-use crate::tuning::tuned;
+use crate::tuning::tuned_as;
 use crate::typed_kernel::nonzero_bits;
+use crate::variants::{KernelVariant, Tunable, chosen};
 use crate::verb_queue::VerbQueue;
 use fencepost_core::{DeviceArray, Result};
 use fencepost_derive::KernelArgs;
@@ -49,11 +50,16 @@ pub(crate) fn compare<T: Reducible, const D: usize, const E: usize>(
         check(queue, &reads, &[("out", &out)])?;
         return queue.fill(&mut out, u32::from(comparison == Comparison::All));
     }
-    let elements = kernel(queue, comparison, nonzero_bits::<T>(), count)?;
+    let variant = chosen(queue, Tunable::Reduce, x.len());
+    let elements = kernel(queue, variant, comparison, nonzero_bits::<T>(), count)?;
     // The results of the shares are 0 or 1, or counts that the last launch adds.
     let partials = match comparison {
-        Comparison::Count => Partials::Sum(u32::kernel(queue, Operation::Sum, Nan::Propagate, None)?),
-        Comparison::Any | Comparison::All => Partials::Compare(kernel(queue, comparison, u32::MAX, None)?),
+        Comparison::Count => {
+            Partials::Sum(u32::kernel(queue, Operation::Sum, Nan::Propagate, x.len(), None)?)
+        }
+        Comparison::Any | Comparison::All => {
+            Partials::Compare(kernel(queue, variant, comparison, u32::MAX, None)?)
+        }
     };
     passes::enqueue(queue, &Nonzero { elements, partials, x: &x }, x.len(), &mut out)
 }
@@ -62,12 +68,13 @@ type NonzeroKernel = SizedKernel<NonzeroArgs<'static>>;
 
 fn kernel(
     queue: &VerbQueue<'_>,
+    variant: KernelVariant,
     comparison: Comparison,
     bits: u32,
     count: Option<&DeviceArray<u32>>,
 ) -> Result<NonzeroKernel> {
     let overrides = [("OPERATION", comparison.number()), ("BITS", f64::from(bits))];
-    SizedKernel::compiled(queue, &tuned(queue, &overrides), count)
+    SizedKernel::compiled(queue, &tuned_as(queue, variant, &overrides), count)
 }
 
 #[derive(KernelArgs)]

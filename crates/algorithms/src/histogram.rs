@@ -7,7 +7,8 @@ use crate::passes::checked_count;
 use crate::reducible::{Operation, Reducible, cast};
 use crate::refusals::check;
 use crate::shares::Shares;
-use crate::tuning::tuned;
+use crate::tuning::tuned_as;
+use crate::variants::{COPIES, Tunable, chosen};
 use crate::verb_queue::{VerbQueue, subject};
 use fencepost_core::{DeviceArray, ErrorDetail, Prefix, Result, Scalar};
 use fencepost_derive::KernelArgs;
@@ -159,7 +160,10 @@ pub(crate) fn histogram<T: Reducible, const D: usize>(
     if x.is_empty() {
         return queue.fill(&mut counts, 0);
     }
-    let kernel = SizedKernel::<BinCountsArgs<'static>>::compiled(queue, &tuned(queue, &[]), first.as_ref())?;
+    let variant = chosen(queue, Tunable::Histogram, x.len());
+    let overrides = tuned_as(queue, variant, &[]);
+    let kernel = SizedKernel::<BinCountsArgs<'static>>::compiled(queue, &overrides, first.as_ref())?;
+    let copies = variant.get(COPIES).map_or(binning.copies, |most| binning.copies.min(most));
     let edges = binning.edges(queue, &x)?;
     let shares = Shares::of(x.len());
     let [flip_clear, flip_set] = flips::<T>(false);
@@ -171,7 +175,7 @@ pub(crate) fn histogram<T: Reducible, const D: usize>(
             flip_clear,
             flip_set,
             between: binning.between,
-            copies: binning.copies,
+            copies,
             x: &x,
             edges: &edges,
             counts: &mut counts,

@@ -7,8 +7,9 @@ use crate::reducible::sealed::Combine;
 use crate::reducible::{Finish, FinishedSum, Operation, Reducible};
 use crate::refusals::check;
 use crate::shares::Shares;
-use crate::tuning::tuned;
+use crate::tuning::tuned_as;
 use crate::typed_kernel::{self, value};
+use crate::variants::{Tunable, chosen};
 use crate::verb_queue::VerbQueue;
 use crate::wide::Wide;
 use fencepost_core::{DeviceArray, DynKernel, IntoArg, Result};
@@ -28,8 +29,8 @@ pub(crate) fn dot<T: Reducible, const D: usize, const E: usize>(
         check(queue, &[("x", &x.cast_bits()), ("y", &y.cast_bits())], &[("out", &out.cast_bits())])?;
         return queue.fill(&mut out, T::identity(Operation::Sum));
     }
-    let products = kernel::<T>(queue, false)?;
-    let sum = T::kernel(queue, Operation::Sum, Nan::Propagate, None)?;
+    let products = kernel::<T>(queue, x.len(), false)?;
+    let sum = T::kernel(queue, Operation::Sum, Nan::Propagate, x.len(), None)?;
     passes::enqueue(queue, &Dot { products, sum, x: &x, y: &y }, x.len(), &mut out)
 }
 
@@ -57,7 +58,7 @@ pub(crate) fn norm<const D: usize, const E: usize>(
         check(queue, &[("x", &x.cast_bits())], &[("out", &out.cast_bits())])?;
         return queue.fill(&mut out, 0.0);
     }
-    let squares = kernel::<f32>(queue, Shares::of(x.len()).count == 1)?;
+    let squares = kernel::<f32>(queue, x.len(), Shares::of(x.len()).count == 1)?;
     let root = FinishedSum::new(queue, Finish::Root, x.len())?;
     passes::enqueue(queue, &Norm { squares, root, x: &x }, x.len(), &mut out)
 }
@@ -75,12 +76,14 @@ pub(crate) fn mean<const D: usize, const E: usize>(
     let x = x.reshape([x.len()])?;
     let quotient = FinishedSum::new(queue, Finish::Divide, x.len())?;
     let wide = wide(queue, Operation::Sum, Nan::Propagate, Shares::of(x.len()), &x)?;
-    let sum = f32::kernel(queue, Operation::Sum, Nan::Propagate, None)?;
+    let sum = f32::kernel(queue, Operation::Sum, Nan::Propagate, x.len(), None)?;
     passes::enqueue(queue, &Mean { sum, wide, quotient, x: &x }, x.len(), &mut out)
 }
 
-fn kernel<T: Reducible>(queue: &VerbQueue<'_>, root: bool) -> Result<DynKernel> {
-    typed_kernel::compiled::<T>(queue, "inner_product", &tuned(queue, &[("ROOT", f64::from(root))]))
+fn kernel<T: Reducible>(queue: &VerbQueue<'_>, elements: usize, root: bool) -> Result<DynKernel> {
+    let variant = chosen(queue, Tunable::Reduce, elements);
+    let overrides = tuned_as(queue, variant, &[("ROOT", f64::from(root))]);
+    typed_kernel::compiled::<T>(queue, "inner_product", &overrides)
 }
 
 #[track_caller]

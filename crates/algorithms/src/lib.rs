@@ -14,6 +14,8 @@
 //!
 //! A [`QueueGroup`] combines, gathers and exchanges arrays of several contexts.
 //!
+//! [`Tune`] measures the variants of the kernels on a context, whose verbs then take the fastest ones.
+//!
 //! # Example
 //! ```
 //! use fencepost::prelude::*;
@@ -64,6 +66,7 @@ mod matmul;
 mod matmul_kernel;
 mod matrix_stack;
 mod matrix_tasks;
+mod measure;
 mod monoid;
 mod operator;
 mod order;
@@ -103,6 +106,7 @@ mod top;
 mod trusted;
 mod tuning;
 mod typed_kernel;
+mod variants;
 mod verb_queue;
 mod weighted;
 mod wgsl_type;
@@ -121,6 +125,7 @@ pub use group::QueueGroup;
 pub use histogram::Bins;
 pub use inputs::Inputs;
 pub use matmul::{Factor, Matmul};
+pub use measure::{Tune, TuneOptions};
 pub use monoid::{Associative, Combinable, Monoid};
 pub use quantile::{QuantileMethod, Quantiles};
 pub use random::Philox;
@@ -138,6 +143,10 @@ pub use systems::Triangular;
 #[cfg(feature = "validation")]
 #[doc(hidden)]
 pub use tuning::{Forced, with_forced};
+pub use variants::Tunable;
+#[cfg(feature = "validation")]
+#[doc(hidden)]
+pub use variants::variant_tables;
 pub use window::Window;
 
 /// Re-exports the names that programs with algorithms need.
@@ -146,6 +155,7 @@ pub mod prelude {
         Algorithms, Bins, Boundary, Choice, ConvolveMode, Csr, Determinism, Exponential, FftNorm, FftPlan,
         Filter, Inputs, Matmul, MatmulSparse, Matrices, Monoid, Normal, Operation, Outside, Philox,
         QuantileMethod, Quantiles, QueueGroup, RealFftPlan, Reducible, Rolling, Scan, Side, Sort, StftPlan,
-        Strides, SumThreshold, Triangle, Triangular, Uniform, Welch, Whole, Window, Words, fftfreq, rfftfreq,
+        Strides, SumThreshold, Triangle, Triangular, Tunable, Tune, TuneOptions, Uniform, Welch, Whole,
+        Window, Words, fftfreq, rfftfreq,
     };
 }

@@ -96,10 +96,12 @@ pub(crate) mod sealed {
         #[track_caller]
         fn with_operator(self, initial: T, verb: impl OfOperator<T>) -> Result<()>;
 
-        /// Compiles the kernel that combines the elements of shares, from the last one on if `reversed` is `true`.
+        /// Compiles the kernel that combines the elements of shares, from the last one on if `reversed` is `true`. The
+        /// array has this length.
         fn shares_kernel(
             self,
             queue: &VerbQueue<'_>,
+            elements: usize,
             count: Option<&DeviceArray<u32>>,
             reversed: bool,
         ) -> Result<Self::Kernel>;
@@ -165,10 +167,11 @@ impl<T: Reducible> Combines<T> for Operation {
     fn shares_kernel(
         self,
         queue: &VerbQueue<'_>,
+        elements: usize,
         count: Option<&DeviceArray<u32>>,
         _: bool,
     ) -> Result<T::Kernel> {
-        T::kernel(queue, self, Nan::Propagate, count)
+        T::kernel(queue, self, Nan::Propagate, elements, count)
     }
 
     #[track_caller]
@@ -228,6 +231,7 @@ impl<T: Combinable> Combines<T> for Monoid<'_, T> {
     fn shares_kernel(
         self,
         queue: &VerbQueue<'_>,
+        _: usize,
         count: Option<&DeviceArray<u32>>,
         reversed: bool,
     ) -> Result<Ordered<T>> {

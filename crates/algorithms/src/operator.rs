@@ -79,6 +79,11 @@ impl<'a, U: Element> Operator<'a, U> {
         }
     }
 
+    /// Returns `true` for an operation of the library.
+    pub(crate) fn is_builtin(&self) -> bool {
+        matches!(self.text, Text::Builtin { .. })
+    }
+
     /// Removes the initial value.
     pub(crate) fn without_initial(self) -> Self {
         Self { initial: self.least, ..self }

@@ -3,7 +3,8 @@
 use crate::counted::SizedKernel;
 use crate::scan::CountSums;
 use crate::shares::Shares;
-use crate::tuning::{by_adapter, limit, tuned};
+use crate::tuning::{PER, by_adapter, limit, tuned, tuned_as};
+use crate::variants::{Tunable, chosen};
 use crate::verb_queue::VerbQueue;
 use fencepost_core::{DeviceArray, Result};
 use fencepost_derive::KernelArgs;
@@ -171,7 +172,8 @@ impl<'a> PreparedSort<'a> {
             Some(input) => input,
             None => Columns::empty(queue, 1, Payload::None)?,
         };
-        let kernel = SizedKernel::compiled(queue, &tuned(queue, &[]), count)?;
+        let overrides = tuned_as(queue, chosen(queue, Tunable::SortSmall, n), &[]);
+        let kernel = SizedKernel::compiled(queue, &overrides, count)?;
         Ok(Self::Small(Small { kernel, order, in_place, input, out, scratch }))
     }
 
@@ -296,13 +298,14 @@ impl<'a> Passes<'a> {
     ) -> Result<Self> {
         let shares = Shares::several(n);
         let [on_processor, on_card] = OF_INVOCATION;
-        let per = [("PER", by_adapter(queue, on_processor, on_card))];
+        let per = [(PER, by_adapter(queue, on_processor, on_card))];
+        let overrides = tuned_as(queue, chosen(queue, Tunable::Sort, n), &per);
         Ok(Self {
             order,
             shares,
             count: SizedKernel::compiled(queue, &tuned(queue, &[]), count)?,
             sums: CountSums::new(queue, DIGITS * shares.count)?,
-            scatter: SizedKernel::compiled(queue, &tuned(queue, &per), count)?,
+            scatter: SizedKernel::compiled(queue, &overrides, count)?,
             counts: queue.scratch(DIGITS * shares.count)?,
             scratch,
         })

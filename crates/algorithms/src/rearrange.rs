@@ -9,6 +9,7 @@ use crate::reducible::Reducible;
 use crate::refusals::check;
 use crate::trusted;
 use crate::tuning::barriers_are_dear;
+use crate::variants::{TILE, Tunable, chosen};
 use crate::verb_queue::VerbQueue;
 use crate::weighted::add_floats;
 use fencepost_core::{DeviceArray, Grid, Prefix, Result, Scalar};
@@ -102,7 +103,14 @@ pub(crate) fn permute<T: Reducible, const D: usize>(
     out: &DeviceArray<T, D>,
 ) -> Result<()> {
     let moves = Moves::of(queue, x, axes, out)?;
-    let moves = if barriers_are_dear(queue) { moves.without_tiles() } else { moves };
+    // Only the exchange of two axes has variants.
+    let chosen_tile = match moves {
+        Moves::Transpositions { .. } => chosen(queue, Tunable::Transpose, x.len()).get(TILE),
+        _ => None,
+    };
+    let usual = if barriers_are_dear(queue) { 0 } else { USUAL_TILE };
+    let tile = chosen_tile.map_or(usual, |tile| tile as usize);
+    let moves = if tile == 0 { moves.without_tiles() } else { moves };
     let x = bits(x)?;
     let mut out = bits(out)?;
     match moves {
@@ -112,13 +120,15 @@ pub(crate) fn permute<T: Reducible, const D: usize>(
             queue.copy(&x, &mut out)
         }
         Moves::Transpositions { batches, rows, columns } => {
-            let tiles_x = columns.div_ceil(TILE);
-            let tiles_y = rows.div_ceil(TILE);
+            let tiles_x = columns.div_ceil(tile);
+            let tiles_y = rows.div_ceil(tile);
             let tiles = batches * tiles_x * tiles_y;
             let [rows, columns, tiles_x, tiles_y, count] =
                 [rows, columns, tiles_x, tiles_y, tiles].map(|n| n as u32);
             let args = TransposeArgs { rows, columns, tiles_x, tiles_y, tiles: count, x: &x, out: &mut out };
-            queue.launch(&trusted::kernel::<TransposeArgs>(queue)?, Grid::groups(folded(tiles)), args)
+            let overrides = chosen_tile.map(|tile| (TILE, f64::from(tile)));
+            let kernel = trusted::kernel_with::<TransposeArgs>(queue, overrides.as_slice())?;
+            queue.launch(&kernel, Grid::groups(folded(tiles)), args)
         }
         Moves::Axes(Axes { counts, strides }) => {
             let [_, count_1, count_2, count_3, count_4, count_5] = counts.map(|n| n as u32);
@@ -145,8 +155,8 @@ pub(crate) fn permute<T: Reducible, const D: usize>(
     }
 }
 
-/// Number of rows, and of columns, of a tile in the kernel.
-const TILE: usize = 16;
+/// Number of rows, and of columns, of a tile in the kernel, unless a table chooses another one.
+const USUAL_TILE: usize = 16;
 
 #[derive(KernelArgs)]
 #[kernel(source = "gather.wgsl", crate = fencepost_kernels)]

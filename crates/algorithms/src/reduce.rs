@@ -38,8 +38,8 @@ pub(crate) fn reduce<T: Reducible, const D: usize, const E: usize>(
         if let Some(wide) = wide.as_ref().filter(|_| shares.count == 1) {
             return wide.launch(queue, 1, shares, &mut out);
         }
-        let of_shares = count.map(|_| T::kernel(queue, operation, nan, None)).transpose()?;
-        let kernel = T::kernel(queue, operation, nan, count)?;
+        let of_shares = count.map(|_| T::kernel(queue, operation, nan, x.len(), None)).transpose()?;
+        let kernel = T::kernel(queue, operation, nan, x.len(), count)?;
         let passes = Reduction { kernel, wide, of_shares, operation, x: &x };
         return passes::enqueue(queue, &passes, x.len(), &mut out);
     }

@@ -5,7 +5,8 @@ use crate::launches;
 use crate::reduce::Nan;
 use crate::shares::Shares;
 use crate::trusted;
-use crate::tuning::tuned;
+use crate::tuning::tuned_as;
+use crate::variants::{Tunable, chosen};
 use crate::verb_queue::VerbQueue;
 use fencepost_core::{DeviceArray, Element, Kernel, Number, Result, SameBits};
 use fencepost_derive::KernelArgs;
@@ -133,11 +134,13 @@ pub(crate) mod sealed {
         /// Combines two elements on the host.
         fn combined(operation: Operation, a: Self, b: Self) -> Self;
 
-        /// Returns the kernel of an operation, for first elements if there is a count.
+        /// Returns the kernel of an operation for an array of this length, or for its first elements if there is a
+        /// count.
         fn kernel(
             queue: &VerbQueue<'_>,
             operation: Operation,
             nan: Nan,
+            elements: usize,
             count: Option<&DeviceArray<u32>>,
         ) -> Result<Self::Kernel>;
 
@@ -197,8 +200,9 @@ pub(crate) struct FinishedSum {
 impl FinishedSum {
     pub(crate) fn new(queue: &VerbQueue<'_>, finish: Finish, elements: usize) -> Result<Self> {
         let overrides = [("OPERATION", Operation::Sum.number()), ("FINISH", finish.number())];
+        let overrides = tuned_as(queue, chosen(queue, Tunable::Reduce, elements), &overrides);
         Ok(Self {
-            kernel: trusted::kernel_with::<ReduceArgs<f32>>(queue, &tuned(queue, &overrides))?,
+            kernel: trusted::kernel_with::<ReduceArgs<f32>>(queue, &overrides)?,
             divisor: elements as f32,
         })
     }
@@ -267,9 +271,12 @@ macro_rules! integers {
                 queue: &VerbQueue<'_>,
                 operation: Operation,
                 _: Nan,
+                elements: usize,
                 count: Option<&DeviceArray<u32>>,
             ) -> Result<Self::Kernel> {
-                SizedKernel::compiled(queue, &tuned(queue, &[("OPERATION", operation.number())]), count)
+                let variant = chosen(queue, Tunable::Reduce, elements);
+                let overrides = tuned_as(queue, variant, &[("OPERATION", operation.number())]);
+                SizedKernel::compiled(queue, &overrides, count)
             }
 
             #[track_caller]
@@ -345,16 +352,18 @@ impl sealed::Combine for f32 {
         queue: &VerbQueue<'_>,
         operation: Operation,
         nan: Nan,
+        elements: usize,
         count: Option<&DeviceArray<u32>>,
     ) -> Result<Self::Kernel> {
+        let variant = chosen(queue, Tunable::Reduce, elements);
         if !operation.needs_an_element() {
-            let overrides = tuned(queue, &[("OPERATION", operation.number())]);
+            let overrides = tuned_as(queue, variant, &[("OPERATION", operation.number())]);
             return SizedKernel::compiled(queue, &overrides, count).map(FloatKernel::Combine);
         }
         let number = |is: bool| f64::from(u8::from(is));
         let keeps_nan = nan == Nan::Propagate && operation.nan() == Nan::Propagate;
         let overrides = [("LARGEST", number(operation.is_largest())), ("KEEP_NAN", number(keeps_nan))];
-        SizedKernel::compiled(queue, &tuned(queue, &overrides), count).map(FloatKernel::Extreme)
+        SizedKernel::compiled(queue, &tuned_as(queue, variant, &overrides), count).map(FloatKernel::Extreme)
     }
 
     #[track_caller]

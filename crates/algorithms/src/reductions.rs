@@ -107,8 +107,8 @@ fn of_first<T: Element, O: Associative<T>, const D: usize, const E: usize>(
         check(queue, &[("x", &words(&x)?), (PART_COUNT, &count)], &[("out", &words(&out)?)])?;
         return queue.fill(&mut out, operation.neutral());
     }
-    let elements = operation.shares_kernel(queue, Some(&count), false)?;
-    let partials = operation.shares_kernel(queue, None, false)?;
+    let elements = operation.shares_kernel(queue, x.len(), Some(&count), false)?;
+    let partials = operation.shares_kernel(queue, x.len(), None, false)?;
     passes::enqueue(queue, &First { operation, elements, partials, x: &x }, x.len(), &mut out)
 }
 

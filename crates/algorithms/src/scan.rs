@@ -14,8 +14,9 @@ use crate::rows::{Rows, count_of};
 use crate::segment_heads::Heads;
 use crate::segments::one_number_each;
 use crate::shares::Shares;
-use crate::tuning::tuned;
+use crate::tuning::{tuned, tuned_as};
 use crate::typed_kernel::{compiled, count_argument, value};
+use crate::variants::{KernelVariant, Tunable, chosen};
 use crate::verb_queue::VerbQueue;
 use fencepost_core::{DeviceArray, DynKernel, Element, IntoArg, Over, Parts, Prefix, Result};
 use fencepost_kernels::PART_COUNT;
@@ -232,7 +233,13 @@ impl<T: Element, O: Associative<T>> OfOperator<T> for ScanVerb<'_, T, O> {
         let x = of_kernel(self.x);
         let out = self.out.as_ref().map(of_kernel);
         let mut arrays = Arrays { x, out, count: self.count.cloned() };
-        let tiles = Tiles { queue, operator, reversed: scan.reversed };
+        // The variants are those of kernels with one word for each invocation in workgroup memory.
+        let variant = if operator.is_builtin() {
+            chosen(queue, Tunable::Scan, self.x.len())
+        } else {
+            KernelVariant::DEFAULT
+        };
+        let tiles = Tiles { queue, operator, variant, reversed: scan.reversed };
         let last = tiles.kernel(arrays.out.is_none(), scan.exclusive, shares.count > 1, self.count)?;
         let mut total = match &self.total {
             Some(total) => of_kernel(total),
@@ -242,7 +249,7 @@ impl<T: Element, O: Associative<T>> OfOperator<T> for ScanVerb<'_, T, O> {
         if shares.count == 1 {
             return launch(queue, &last, shares, &mut arrays, &carries, &mut total, operator);
         }
-        let combined = scan.operation.shares_kernel(queue, self.count, scan.reversed)?;
+        let combined = scan.operation.shares_kernel(queue, self.x.len(), self.count, scan.reversed)?;
         let spine = tiles.kernel(false, true, false, None)?;
         let mut partials = queue.scratch(shares.count)?;
         let unused = queue.scratch(1)?;
@@ -259,6 +266,7 @@ impl<T: Element, O: Associative<T>> OfOperator<T> for ScanVerb<'_, T, O> {
 struct Tiles<'a, U> {
     queue: &'a VerbQueue<'a>,
     operator: Operator<'a, U>,
+    variant: KernelVariant,
     /// `true` if each share is scanned from its last element to its first, and the last share first. The division into
     /// shares is the same.
     reversed: bool,
@@ -275,7 +283,7 @@ impl<U: Element> Tiles<'_, U> {
         let stem = if in_place { "scan_in_place" } else { "scan" };
         let [exclusive, carried, reversed] = [exclusive, carried, self.reversed].map(f64::from);
         let overrides = [("EXCLUSIVE", exclusive), ("CARRIED", carried), ("REVERSED", reversed)];
-        self.operator.kernel(self.queue, stem, &tuned(self.queue, &overrides), count)
+        self.operator.kernel(self.queue, stem, &tuned_as(self.queue, self.variant, &overrides), count)
     }
 }
 

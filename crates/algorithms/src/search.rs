@@ -6,8 +6,9 @@ use crate::reduce::Nan;
 use crate::reducible::Reducible;
 use crate::shares::Shares;
 use crate::trusted;
-use crate::tuning::tuned;
+use crate::tuning::tuned_as;
 use crate::typed_kernel::type_number;
+use crate::variants::{Tunable, chosen};
 use crate::verb_queue::VerbQueue;
 use fencepost_core::{DeviceArray, Kernel, Result};
 use fencepost_derive::KernelArgs;
@@ -25,6 +26,7 @@ pub(crate) fn search<T: Reducible, const D: usize, const E: usize>(
         return no_element(queue, x, NO_EXTREME);
     }
     let x = x.reshape([x.len()])?.cast_bits::<u32>();
+    let variant = chosen(queue, Tunable::Reduce, x.len());
     let kernel = |gather: bool| {
         let overrides = [
             ("TYPE", type_number::<T>()),
@@ -32,7 +34,7 @@ pub(crate) fn search<T: Reducible, const D: usize, const E: usize>(
             ("KEEP_NAN", f64::from(nan == Nan::Propagate)),
             ("GATHER", f64::from(gather)),
         ];
-        trusted::kernel_with::<ArgExtremeArgs>(queue, &tuned(queue, &overrides))
+        trusted::kernel_with::<ArgExtremeArgs>(queue, &tuned_as(queue, variant, &overrides))
     };
     let search = Places { elements: kernel(false)?, places: kernel(true)?, x: &x };
     passes::enqueue(queue, &search, x.len(), &mut out)

@@ -1,12 +1,16 @@
-//! Workgroup sizes for kinds of devices.
+//! Workgroup sizes for kinds of devices: the defaults of kernels with [variants](crate::variants), and the choices of all
+//! others.
 //!
 //! Choices depend on the kind and the limits of the device, never on its name. Each choice works on every device, so a
 //! saved graph can be loaded wherever its features are supported.
 
+use crate::variants::KernelVariant;
 use fencepost_core::{AdapterKind, CommandQueue};
 
 /// Override of the workgroup size.
 pub(crate) const SIZE: &str = "WORKGROUP";
+/// Override of the number of elements per invocation in a tile.
+pub(crate) const PER: &str = "PER";
 /// Workgroup size of a kernel without barriers: a GPU starts few large workgroups faster than many small ones.
 pub(crate) const WIDE: [(&str, f64); 1] = [(SIZE, 256.0)];
 /// Number of invocations of a workgroup on a processor.
@@ -22,6 +26,20 @@ pub(crate) fn tuned<'a>(queue: &CommandQueue, overrides: &[(&'a str, f64)]) -> V
     }
     let others = overrides.iter().copied().filter(|(name, _)| *name != SIZE);
     others.chain([(SIZE, ON_PROCESSOR)]).collect()
+}
+
+/// Returns the overrides of a kernel with barriers as [`tuned`] does, or with the values of a variant.
+pub(crate) fn tuned_as<'a>(
+    queue: &CommandQueue,
+    variant: KernelVariant,
+    overrides: &[(&'a str, f64)],
+) -> Vec<(&'a str, f64)> {
+    if variant == KernelVariant::DEFAULT {
+        return tuned(queue, overrides);
+    }
+    let others = overrides.iter().copied().filter(|(name, _)| variant.get(name).is_none());
+    let own = variant.overrides().map(|(name, value)| -> (&'a str, f64) { (name, value) });
+    others.chain(own).collect()
 }
 
 /// Returns the value for a processor or the one for a GPU, depending on the queue's adapter.

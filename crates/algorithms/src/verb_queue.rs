@@ -1,5 +1,6 @@
 //! A queue with the name of the verb that was called on it.
 
+use crate::variants::{KernelVariant, Tunable};
 use fencepost_core::trusted_kernel::{TakenRoom, scratch, take_room};
 use fencepost_core::{
     CommandQueue, DeviceArray, DynKernel, Element, Error, ErrorDetail, Grid, Kernel, KernelArgs, NamedArg,
@@ -19,6 +20,8 @@ const PART: &str = "count of the first elements";
 pub struct VerbQueue<'a> {
     queue: &'a CommandQueue,
     pub(crate) verb: &'static str,
+    /// Variant that a measurement tries, and its kernels.
+    pub(crate) tried: Option<(Tunable, KernelVariant)>,
     /// Room for all commands of the verb, so that a full backlog refuses the verb as a whole.
     _room: Option<TakenRoom>,
 }
@@ -30,7 +33,16 @@ impl<'a> VerbQueue<'a> {
     /// Returns `Backlog` if there is no room and the call must not block.
     #[track_caller]
     pub(crate) fn new(queue: &'a CommandQueue, verb: &'static str) -> Result<Self> {
-        Ok(Self { queue, verb, _room: take_room(queue)? })
+        Ok(Self { queue, verb, tried: None, _room: take_room(queue)? })
+    }
+
+    /// Begins a verb that a measurement calls with a variant of some kernels.
+    ///
+    /// # Errors
+    /// Returns the errors of [`new`](Self::new).
+    #[track_caller]
+    pub(crate) fn trying(queue: &'a CommandQueue, kernels: Tunable, variant: KernelVariant) -> Result<Self> {
+        Ok(Self { tried: Some((kernels, variant)), ..Self::new(queue, "tune")? })
     }
 
     /// Returns scratch memory of the verb: an array with unspecified elements. In a capture, even in the body of a

@@ -1,10 +1,11 @@
-//! Reductions of rows on a processor, with loads of several elements at a time.
+//! Reductions of rows, with loads of several elements at a time: on a processor, or where a table chooses it.
 
 use crate::grid::folded;
 use crate::reducible::{Operation, Reducible};
 use crate::shares::Shares;
 use crate::tuning::{SIZE, lanes};
 use crate::typed_kernel::{compiled, value};
+use crate::variants::{LANES, Tunable, chosen};
 use crate::verb_queue::VerbQueue;
 use fencepost_core::{DeviceArray, DynArg, DynKernel, Grid, IntoArg, Result, Value, regrouped};
 
@@ -32,10 +33,15 @@ impl Wide {
         shares: Shares,
         x: &DeviceArray<T>,
     ) -> Result<Option<Self>> {
-        let (Some(workgroup), Some(x)) = (lanes(queue), regrouped(x)) else { return Ok(None) };
         if !shares.elements.is_multiple_of(WIDTH) || !shares.share.is_multiple_of(WIDTH) {
             return Ok(None);
         }
+        let Some(x) = regrouped(x) else { return Ok(None) };
+        let workgroup = match chosen(queue, Tunable::ReduceVectors, shares.elements).get(LANES) {
+            Some(width) => Some(f64::from(width)).filter(|&width| width > 0.0),
+            None => lanes(queue),
+        };
+        let Some(workgroup) = workgroup else { return Ok(None) };
         let stem = "reduce_vectors";
         let keys_of = if keys { operation.keys() } else { 0.0 };
         let overrides = [("OPERATION", operation.number()), ("KEYS", keys_of), (SIZE, workgroup)];
