@@ -54,6 +54,7 @@ mod strided;
 mod trusted;
 #[cfg(target_arch = "wasm32")]
 no_page!(trusted, "algorithms/trusted.rs", NO_DRIVER);
+mod tuning;
 mod verb_names;
 mod verb_table;
 mod verbs;
@@ -126,6 +127,7 @@ pub fn cases() -> Vec<Case> {
         sparse::cases(),
         strided::cases(),
         trusted::cases(),
+        tuning::cases(),
         warm_up::cases(),
         weighted::cases(),
         wide::cases(),
