@@ -111,3 +111,6 @@ pub mod timing {}
 
 #[doc = include_str!("../guide/transfers.md")]
 pub mod transfers {}
+
+#[doc = include_str!("../guide/tuning.md")]
+pub mod tuning {}
