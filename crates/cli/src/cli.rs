@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 use fencepost::AdapterChoice;
+use fencepost::algorithms::Tunable;
 
 use crate::run::{Argument, Extent, Saved, Setting};
 
@@ -64,12 +65,20 @@ const BENCH: &str = "Examples:\n  fencepost bench --quick\n  fencepost bench --a
     Numbers are medians, and every result is checked. Without --adapter and FENCEPOST_ADAPTER every adapter is measured. \
     Times vary if the machine does other work.\n\n";
 
+const TUNE: &str = "Examples:\n  fencepost tune\n  fencepost tune sort transpose --adapter radeon\n  \
+    fencepost tune --save radeon.tuning\n  fencepost tune --folder ~/.cache/my-program --limit 10\n  \
+    fencepost tune --json | jq '.choices[]'\n\n\
+    KERNELS are histogram, reduce, reduce_vectors, scan, sort, sort_small and transpose; without any, all are measured. A \
+    program takes a saved table with `TuningChoice::Table`, and the table of a folder with `TuningChoice::OnFirstUse` and \
+    the same `ContextOptions::kernel_folder`. A table is for one adapter and its driver. Times vary if the machine does \
+    other work.\n\n";
+
 /// GPU compute from a shell: adapters, checks, kernels and benchmarks.
 #[derive(Parser)]
 #[command(name = "fencepost", version, arg_required_else_help = true)]
 #[command(after_help = format!(
     "Examples:\n  fencepost info\n  fencepost doctor\n  fencepost run saxpy.wgsl a=2 x=iota:1000 y=zeros:1000\n  \
-     fencepost bench --quick\n  fencepost shaders\n\n{CODES}"
+     fencepost bench --quick\n  fencepost tune\n  fencepost shaders\n\n{CODES}"
 ))]
 pub(crate) struct Cli {
     #[command(subcommand)]
@@ -90,6 +99,9 @@ pub(crate) enum Command {
     /// Measures launches, transfers and latency
     #[command(after_help = format!("{BENCH}{CODES}"))]
     Bench(Bench),
+    /// Measures the variants of the verbs' kernels, and writes a table of the fastest ones
+    #[command(after_help = format!("{TUNE}{CODES}"))]
+    Tune(Tune),
     /// Lists the built-in shaders and snippets, or prints the text of one
     #[command(after_help = format!("{SHADERS}{CODES}"))]
     Shaders(Shaders),
@@ -216,6 +228,35 @@ pub(crate) struct Bench {
     /// Print JSON instead of tables
     #[arg(long)]
     pub(crate) json: bool,
+}
+
+#[derive(Args)]
+pub(crate) struct Tune {
+    /// The kernels whose variants are measured; without, all
+    #[arg(value_name = "KERNELS", value_parser = tunable)]
+    pub(crate) kernels: Vec<Tunable>,
+    /// The adapter: a part of its name and backend, its number or its kind; without, FENCEPOST_ADAPTER or the default
+    /// that `fencepost info` names
+    #[arg(long, value_name = "NAME")]
+    pub(crate) adapter: Option<AdapterChoice>,
+    /// Seconds for each choice: that of some kernels for few or for many elements
+    #[arg(long, value_name = "SECONDS", default_value_t = 2.0, value_parser = seconds)]
+    pub(crate) limit: f64,
+    /// Write the table to this file
+    #[arg(long, value_name = "FILE")]
+    pub(crate) save: Option<PathBuf>,
+    /// Store the table, and compiled kernels, in this folder of a program
+    #[arg(long, value_name = "FOLDER")]
+    pub(crate) folder: Option<PathBuf>,
+    /// Print JSON instead of a table
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+fn tunable(text: &str) -> Result<Tunable, String> {
+    let known = Tunable::ALL.iter().copied().find(|kernels| kernels.name() == text);
+    let names = || Tunable::ALL.iter().map(|kernels| format!("`{kernels}`")).collect::<Vec<_>>().join(", ");
+    known.ok_or_else(|| format!("no kernels of this name have variants; there are {}", names()))
 }
 
 fn seconds(text: &str) -> Result<f64, String> {

@@ -1,4 +1,5 @@
-//! The command `fencepost`: lists the adapters of a machine, tests and measures them, and runs kernels from a shell.
+//! The command `fencepost`: lists the adapters of a machine, tests, measures and tunes them, and runs kernels from a
+//! shell.
 #![forbid(unsafe_code)]
 
 mod bench;
@@ -13,6 +14,7 @@ mod run;
 mod shaders;
 mod shell;
 mod table;
+mod tune;
 
 use std::process::ExitCode;
 
@@ -52,6 +54,7 @@ fn work(command: Command) -> Result<Outcome> {
         Command::Doctor(options) => doctor::doctor(&options),
         Command::Run(options) => run::run(&options),
         Command::Bench(options) => bench::bench(&options),
+        Command::Tune(options) => tune::tune(&options),
         Command::Shaders(options) => shaders::shaders(&options),
         Command::Completions { shell } => shell::completions(shell),
         Command::Man { command } => shell::man(command.as_deref()),

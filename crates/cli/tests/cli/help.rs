@@ -13,7 +13,7 @@ pub(crate) const ONCE: [Once; 5] = [
     ("every_command_has_a_manual_page", pages),
 ];
 
-const COMMANDS: [&str; 7] = ["info", "doctor", "run", "bench", "shaders", "completions", "man"];
+const COMMANDS: [&str; 8] = ["info", "doctor", "run", "bench", "tune", "shaders", "completions", "man"];
 
 fn help() -> Result<()> {
     for command in COMMANDS {

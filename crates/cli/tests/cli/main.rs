@@ -19,6 +19,7 @@ mod run_files;
 mod run_results;
 mod shader_list;
 mod shaders;
+mod tune;
 mod usage;
 
 use anyhow::{Result, ensure};
@@ -30,9 +31,9 @@ use adapters::Chosen;
 pub(crate) type Once = (&'static str, fn() -> Result<()>);
 pub(crate) type Each = (&'static str, fn(usize) -> Result<()>);
 
-const ONCE: [&[Once]; 4] = [&help::ONCE, &usage::ONCE, &pipe::ONCE, &shader_list::ONCE];
+const ONCE: [&[Once]; 5] = [&help::ONCE, &usage::ONCE, &pipe::ONCE, &shader_list::ONCE, &tune::ONCE];
 const ONCE_WITH_ADAPTER: [&[Once]; 3] = [&info::ONCE, &doctor::ONCE, &run_check::ONCE];
-const EACH: [&[Each]; 7] = [
+const EACH: [&[Each]; 8] = [
     &run::EACH,
     &run_check::EACH,
     &run_data::EACH,
@@ -40,6 +41,7 @@ const EACH: [&[Each]; 7] = [
     &run_files::EACH,
     &run_errors::EACH,
     &bench::EACH,
+    &tune::EACH,
 ];
 
 fn main() {
