@@ -220,8 +220,9 @@ impl Tunable {
     /// measured, or if the variant does not fit the adapter.
     fn number_of(self, queue: &CommandQueue, choice: &TunedChoice) -> Option<usize> {
         let is_it = |variant: &KernelVariant| {
-            let values = choice.values.iter().map(|(name, value)| (name.as_str(), *value));
-            variant.0.iter().copied().eq(values)
+            let mut both = variant.0.iter().zip(&choice.values);
+            variant.0.len() == choice.values.len()
+                && both.all(|(own, of_table)| own.0 == of_table.0 && own.1 == of_table.1)
         };
         let number = self.variants().iter().position(is_it)?;
         let fits = self.variants()[number].fits(queue.context().info());
