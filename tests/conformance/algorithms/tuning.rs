@@ -126,10 +126,10 @@ mod listed {
 
     fn reductions(queue: &CommandQueue, list: &[u32]) {
         let x = queue.array(list).unwrap();
-        assert_eq!(guarded(queue, 1, |out| queue.sum(&x, out)), [host::sum(list)]);
-        assert_eq!(guarded(queue, 1, |out| queue.dot(&x, &x, out)), [host::dot(list, list)]);
+        assert_eq!(guarded::<u32>(queue, 1, |out| queue.sum(&x, out)), [host::sum(list)]);
+        assert_eq!(guarded::<u32>(queue, 1, |out| queue.dot(&x, &x, out)), [host::dot(list, list)]);
         let largest = host::max(list, Nan::Propagate).unwrap();
-        assert_eq!(guarded(queue, 1, |out| queue.max(&x, out)), [largest]);
+        assert_eq!(guarded::<u32>(queue, 1, |out| queue.max(&x, out)), [largest]);
         assert_eq!(
             guarded::<u32>(queue, 1, |out| queue.argmin(&x, out)),
             [host::argmin(list).unwrap() as u32]
@@ -143,7 +143,7 @@ mod listed {
         let floats: Vec<f32> = list.iter().map(|&word| word as f32 - 2e9).collect();
         let z = queue.array(&floats).unwrap();
         let least = host::min(&floats, Nan::Propagate).unwrap();
-        assert_eq!(guarded(queue, 1, |out| queue.min(&z, out)), [least]);
+        assert_eq!(guarded::<f32>(queue, 1, |out| queue.min(&z, out)), [least]);
         // Rows of a whole number of groups of 16 elements.
         let columns = list.len() / 32 * 16;
         let rows = x.slice(0..2 * columns).unwrap().reshape([2, columns]).unwrap();
@@ -160,7 +160,7 @@ mod listed {
             Scan::exclusive(Operation::Sum).from(9).reversed(),
             Scan::inclusive(Operation::Largest),
         ] {
-            let found = guarded(queue, list.len(), |out| queue.scan(&x, out, scan));
+            let found = guarded::<u32>(queue, list.len(), |out| queue.scan(&x, out, scan));
             assert_eq!(found, host::scan(list, scan), "{scan:?}");
             let mut own = queue.array(list).unwrap();
             queue.scan_in_place(&mut own, scan).unwrap();
@@ -189,7 +189,7 @@ mod listed {
         let x = queue.array(list).unwrap();
         let mut sorted = list.to_vec();
         sorted.sort_unstable();
-        assert_eq!(guarded(queue, list.len(), |out| queue.sort(&x, out, Sort::ascending())), sorted);
+        assert_eq!(guarded::<u32>(queue, list.len(), |out| queue.sort(&x, out, Sort::ascending())), sorted);
         let few: Vec<u32> = list.iter().map(|word| word % 5).collect();
         let mut places: Vec<u32> = (0..list.len() as u32).collect();
         places.sort_by_key(|&at| few[at as usize]); // stable
@@ -282,7 +282,7 @@ fn measured(s: &Subject) {
         let mut sorted = list.clone();
         sorted.sort_unstable();
         let x = queue.array(&list).unwrap();
-        assert_eq!(guarded(&queue, 100, |out| queue.sort(&x, out, Sort::ascending())), sorted);
+        assert_eq!(guarded::<i32>(&queue, 100, |out| queue.sort(&x, out, Sort::ascending())), sorted);
     }
     other.set_tuning(TuningChoice::Defaults);
     assert!(other.tuning_table().choices().is_empty());
