@@ -96,14 +96,43 @@ mod listed {
             assert!(of_kernels.count() > 1, "{kernels} has variants");
         }
         let lengths: &[usize] = if s.is_cpu() { &[300] } else { &[300, 20_003] };
+        let arrays = [8192, 8192, 64].map(|len| queue.zeros([len]).unwrap());
         for (name, table) in tables {
+            let (kernels, values) = name.split_once(' ').unwrap();
+            let usual = file_of(&queue, kernels, &arrays);
             ctx.set_tuning(TuningChoice::Table(table.clone()));
-            let kernels = name.split(' ').next().unwrap();
+            let is_default = values == "[]";
+            assert_eq!(
+                file_of(&queue, kernels, &arrays) == usual,
+                is_default,
+                "{name}: the kernel of the variant"
+            );
             for &n in lengths {
                 with_shares(s, || check(&queue, kernels, n));
             }
             assert_eq!(ctx.tuning_table(), table, "{name}: the table is not ignored");
+            ctx.set_tuning(TuningChoice::Defaults);
         }
+    }
+
+    /// Returns the saved graph of a verb with these kernels. It contains the values of overrides and parameters.
+    fn file_of(queue: &CommandQueue, kernels: &str, [x, y, few]: &[DeviceArray<u32>; 3]) -> Vec<u8> {
+        let mut one = few.slice(0..1).unwrap();
+        let [short, sorted] = [x, y].map(|array| array.slice(0..4096).unwrap());
+        let square = x.reshape([64, 128]).unwrap();
+        let mut turned = y.reshape([128, 64]).unwrap();
+        let mut capture = |c: &CommandQueue| match kernels {
+            "reduce" => c.dot(x, x, &mut one),
+            "reduce_vectors" => c.sum(x, &mut one),
+            "scan" => c.scan(x, &mut y.clone(), Scan::inclusive(Operation::Sum)),
+            "histogram" => c.histogram(x, Bins::modulo(), &mut few.clone()),
+            "sort" => c.sort(x, &mut y.clone(), Sort::ascending()),
+            "sort_small" => c.sort(&short, &mut sorted.clone(), Sort::ascending()),
+            "transpose" => c.transpose(&square, &mut turned),
+            other => panic!("no verb has the kernels {other}"),
+        };
+        let (graph, ()) = queue.capture(|c| capture(c)).unwrap();
+        graph.to_bytes_with(Contents::Included).unwrap()
     }
 
     /// Checks the exact verbs with these kernels.
