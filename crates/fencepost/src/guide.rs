@@ -106,6 +106,9 @@ pub mod sorting {}
 #[doc = include_str!("../guide/sparse.md")]
 pub mod sparse {}
 
+#[doc = include_str!("../guide/statistics.md")]
+pub mod statistics {}
+
 #[doc = include_str!("../guide/timing.md")]
 pub mod timing {}
 
