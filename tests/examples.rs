@@ -30,7 +30,7 @@ enum Files {
     Frames,
 }
 
-const EXAMPLES: [Example; 22] = [
+const EXAMPLES: [Example; 23] = [
     prints(
         "01_saxpy",
         "a mistake: kernel `saxpy`: a grid of [1048576, 1, 1] workgroups is over the device's limit of ",
@@ -87,6 +87,11 @@ const EXAMPLES: [Example; 22] = [
         args: &["--dumps=3", "--baselines=16"],
         wrong: &["--dumps=1", "--baselines=x"],
         ..prints("22_flagger", "the flags of 3 dumps of 16 baselines are verified on the CPU")
+    },
+    Example {
+        args: &["--side=95", "--steps=32"],
+        wrong: &["--picture=run.txt", "--side=9", "--steps=x"],
+        ..draws("23_heat_implicit", "32 steps of 95 by 95 cells, verified on the CPU, drawn in ")
     },
 ];
 
