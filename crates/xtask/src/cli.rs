@@ -50,7 +50,7 @@ pub(crate) enum Command {
         All steps run, also after failures; the last line is `N passed, N failed`. The step count is skipped if it has\n\
         passed with the same inputs, and deny if cargo-deny is missing and may not be built. With --full also:\n\
         doc, targets --web, package, model, fuzz, functions, languages, versions, features, demo, page, window,\n\
-        msrv, outside, mpi, windows, arm, web. The last three run if their tools or browsers are there.\n\
+        msrv, outside, mlp, mpi, windows, arm, web. The last three run if their tools or browsers are there.\n\
         With CI set: every adapter the system can get. With --full also as with --install-tools, with the tools of windows\n\
         and arm and with Chromium, and `cargo package` refuses uncommitted changes.")]
     Test {
@@ -396,6 +396,15 @@ pub(crate) enum Command {
         driver compiles the translations."
     )]
     Languages,
+    /// Trains the network of `examples/mlp` on handwritten digits, and compares it with plain Rust
+    #[command(after_help = "Example:\n  cargo xtask mlp\n\n\
+        Builds examples/mlp below target/mlp, and runs it on the CPU device and on lavapipe. Exits with 1 if the\n\
+        network recognises fewer than 95 % of the test images, or differs from that of the host.")]
+    Mlp {
+        /// Install nothing: without lavapipe only the CPU device is used
+        #[arg(long)]
+        no_install: bool,
+    },
     /// Builds `examples/heat_mpi`, and runs it on 1, 2 and 4 ranks of MPI: the same bits each time
     #[command(after_help = "Example:\n  cargo xtask mpi\n\n\
         Uses the Open MPI of the system if `mpicc` and `mpirun` are in PATH; bindgen then needs a libclang too. Otherwise, apt\n\

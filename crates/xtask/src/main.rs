@@ -20,6 +20,7 @@ mod fuzz_wgsl;
 mod guide;
 mod languages;
 mod lint;
+mod mlp;
 mod model;
 mod mpi;
 mod msrv;
@@ -133,6 +134,7 @@ fn run(command: Command) -> Result<bool> {
         Command::Languages => languages::languages(&workspace),
         Command::Guide { write } => guide::guide(&workspace, write),
         Command::Package => package::package(&workspace),
+        Command::Mlp { no_install } => mlp::mlp(&workspace, !no_install).and_then(Done::required),
         Command::Mpi { no_install } => mpi::mpi(&workspace, !no_install).and_then(Done::required),
         Command::Msrv { no_install } => msrv::msrv(&workspace, !no_install).and_then(Done::required),
         Command::Outside => outside::outside(&workspace, true).and_then(Done::required),

@@ -18,6 +18,7 @@ use crate::fuzz_wgsl::check_functions;
 use crate::guide::guide;
 use crate::languages::languages;
 use crate::lint::lint;
+use crate::mlp::mlp;
 use crate::model::model;
 use crate::mpi::mpi;
 use crate::msrv::msrv;
@@ -39,8 +40,8 @@ pub(crate) struct Options {
     pub(crate) request: Request,
     pub(crate) install_tools: bool,
     /// `true` to run every case in every mode, the packages, the loom models, the oldest dependencies, each feature
-    /// alone, the demo with its own features, the page, the window, the oldest Rust, `outside`, `mpi`, `windows`,
-    /// `arm` and `web`.
+    /// alone, the demo with its own features, the page, the window, the oldest Rust, `outside`, `mlp`, `mpi`,
+    /// `windows`, `arm` and `web`.
     pub(crate) full: bool,
     pub(crate) filter: Vec<String>,
 }
@@ -161,6 +162,7 @@ fn checks(
             windows(workspace, &windows::Options { modes: Vec::new(), may_fetch })
         }));
         steps.push(timed("arm", || arm(workspace, &arm::Options { conformance: false, may_fetch })));
+        steps.push(timed("mlp", || mlp(workspace, may_install)));
         steps.push(timed("mpi", || mpi(workspace, may_install)));
         steps.push(timed("web", || web::check(workspace, may_install, may_fetch)));
     }
