@@ -1,120 +1,120 @@
-//! 8. Computes a spectrogram: one queue uploads, one transforms, one reads, and `Checked` verifies their events.
+//! 8. Draws a spectrogram: a recording is streamed through three queues, and `Checked` verifies their waits.
 //!
-//! Run `cargo run --example 08_spectrogram -- sound.wav --picture sound.png`. `--trace FILE.html` shows when each
-//! command ran.
+//! Run `cargo run --release --example 08_spectrogram -- sound.wav --picture sound.png`. `--help` shows how to find a
+//! signal in noise.
 
-#[path = "spectrogram/definition.rs"]
-mod definition;
+#[path = "spectrogram/cells.rs"]
+mod cells;
+#[path = "spectrogram/options.rs"]
+mod options;
 #[path = "common/outputs.rs"]
 mod outputs;
+#[path = "spectrogram/paint.rs"]
+mod paint;
 #[path = "spectrogram/picture.rs"]
 mod picture;
 #[path = "spectrogram/sound.rs"]
 mod sound;
+#[path = "spectrogram/whiten.rs"]
+mod whiten;
 
 use anyhow::{Result, ensure};
-use clap::Parser;
+use cells::{Cells, Peak};
+use clap::Parser as _;
 use fencepost::prelude::*;
+use options::Options;
 use outputs::Outputs;
-use std::path::PathBuf;
+use sound::Sound;
 
-/// Finds the loudest moment of a recording, and draws the frequencies around it.
-#[derive(Parser)]
-struct Options {
-    /// A WAV file; without one the example makes a chirp in noise
-    input: Option<PathBuf>,
-    #[command(flatten)]
-    outputs: Outputs,
-}
+/// Number of frames of a block. One launch transforms a block.
+const BLOCK: usize = 512;
 
-#[derive(KernelArgs)]
-#[kernel(source = "../../examples/spectrogram/stft.wgsl")]
-struct Stft<'a> {
-    hop: u32,
-    circle: &'a DeviceArray<[f32; 2]>,
-    samples: &'a DeviceArray<f32>,
-    power: &'a mut DeviceArray<f32>,
-}
-
-const N: usize = 256; // samples of a frame
-const BINS: usize = N / 2;
-const HOP: usize = 16; // samples between the starts of two frames
-const EVERY: usize = 37; // frames between two frames that the CPU verifies
-const FRAMES: usize = 256; // frames of a block; one launch transforms a block
-
-/// One of two sets of arrays, with the events that complete when each queue has finished with it.
+/// One of two buffers for the samples of a block, with the event that completes when they are transformed.
 struct Slot {
+    staging: HostArray<f32, Upload>,
     samples: DeviceArray<f32>,
-    power: DeviceArray<f32>,
-    uploaded: Event,
-    transformed: Event,
-    fetched: Event,
+    used: Event,
 }
 
 fn main() -> Result<()> {
-    let Options { input, outputs: Outputs { picture, trace } } = Options::parse();
-    let (samples, rate) = input.map_or_else(|| Ok((sound::chirp(), 4096)), sound::load)?;
-    let samples = sound::without_low_tones(&samples);
-    ensure!(samples.len() >= N, "the recording has {} samples, and one frame has {N}", samples.len());
+    let options = Options::parse();
+    let mut sound = options.input.as_deref().map_or_else(|| Ok(Sound::chirp()), Sound::open)?;
+    let band = options.band(sound.rate)?;
+    let rows = options.rows(sound.rate, band)?;
     let ctx = Context::with_options(ContextOptions::default().policy(Policy::Checked)).wait()?;
-    println!("running on {}", ctx.info());
-    let trace = trace.map(|file| (ctx.profile(), file));
-    let circle = definition::circle();
-    let frames = (samples.len() - N) / HOP + 1;
-    let power = transform(&ctx, &samples, &circle, frames)?;
+    if !options.peak {
+        println!("running on {}", ctx.info());
+    }
+    let Outputs { picture, trace } = &options.outputs;
+    let trace = trace.as_ref().map(|file| (ctx.profile(), file));
 
-    definition::check(&samples, &circle, &power)?;
-    let cells = picture::by_median(&power);
-    let loudest = picture::loudest(&cells);
-    let seconds = (loudest.frame * HOP + N / 2) as f64 / f64::from(rate);
-    println!("{} Hz is {:.0} times its median", loudest.bin * rate as usize / N, loudest.times);
-    picture::draw(&cells, loudest.frame).save(&picture)?;
+    let mut amplitude = None;
+    if options.whiten {
+        let (whitened, largest) = whiten::whiten(&ctx, sound, band)?;
+        sound = whitened;
+        amplitude = Some(largest);
+    }
+    let rate = sound.rate as usize;
+    let [powers, medians] = spectrogram(&ctx, sound, options.frame())?;
+    let cells = Cells::new(powers, &medians, rows, options.frame(), rate);
+    let (frame, cell) = cells.loudest();
+    let shown = options.zoom.map_or(0..cells.frames(), |seconds| cells.around(frame, seconds));
+    picture::draw(&cells, shown).save(picture)?;
     if let Some((profiler, file)) = trace {
         profiler.finish().wait()?.write(file)?;
     }
-    println!(
-        "{frames} frames, every {EVERY}th verified on the CPU, the loudest at {seconds:.2} s, drawn in {}",
-        picture.display()
-    );
+    let peak = Peak { amplitude, cell };
+    match options.peak {
+        true => println!("{}", serde_json::to_string(&peak)?),
+        false => println!("{peak}, drawn in {}", picture.display()),
+    }
     Ok(())
 }
 
-/// Returns the power in every bin of every frame.
-fn transform(ctx: &Context, samples: &[f32], circle: &[[f64; 2]], frames: usize) -> Result<Vec<f32>> {
-    let stft = ctx.kernel::<Stft>()?;
-    let circle: Vec<_> = circle.iter().map(|[cos, sin]| [*cos as f32, *sin as f32]).collect();
-    let circle = ctx.array(&circle)?; // made before the queues, so no queue needs to wait for it
-    let length = (FRAMES - 1) * HOP + N;
+/// Returns the power of each frame at each frequency, and the medians of the frequencies.
+fn spectrogram(ctx: &Context, mut sound: Sound, [window, hop]: [usize; 2]) -> Result<[Vec<f32>; 2]> {
+    let plan = StftPlan::new(ctx, &Window::Hann.periodic(window), hop)?;
+    let (frames, bins) = (plan.frames(sound.len), plan.bins());
+    ensure!(frames > 0, "the recording has {} samples, and a frame has {window}", sound.len);
+    let length = (BLOCK - 1) * hop + window; // samples of a block
     let slot = || -> Result<Slot> {
-        let samples = ctx.zeros([length])?;
-        let power = ctx.zeros([FRAMES * BINS])?;
-        Ok(Slot { samples, power, uploaded: ctx.event(), transformed: ctx.event(), fetched: ctx.event() })
+        Ok(Slot { staging: ctx.pinned([length])?, samples: ctx.empty([length])?, used: ctx.event() })
     };
     let mut slots = [slot()?, slot()?];
-    let [upload, compute, fetch] = ["upload", "compute", "fetch"].map(|label| ctx.queue(label));
+    let spectra = ctx.empty::<[f32; 2], 2>([BLOCK, bins])?;
+    let power = ctx.empty::<f32, 2>([frames, bins])?;
+    let [upload, transform, download] = ["upload", "transform", "download"].map(|label| ctx.queue(label));
 
-    let mut blocks = Vec::new();
-    for first in (0..frames).step_by(FRAMES) {
-        let slot = &mut slots[blocks.len() % 2];
-        let block = &samples[first * HOP..samples.len().min(first * HOP + length)];
-        upload.wait_for(&slot.transformed)?; // an event that was never recorded is complete
-        upload.upload(block, &mut slot.samples.slice(0..block.len())?)?;
-        slot.uploaded.record(&upload)?;
+    let mut block = Vec::new();
+    let mut pending: Vec<Pending<Vec<f32>>> = Vec::new();
+    let mut powers = Vec::with_capacity(power.len());
+    for first in (0..frames).step_by(BLOCK) {
+        block.drain(..block.len().min(BLOCK * hop)); // the next block begins with the other samples
+        for sample in sound.samples.by_ref().take(length - block.len()) {
+            block.push(sample?);
+        }
+        let slot = &mut slots[first / BLOCK % 2];
+        slot.staging.host_mut()?[..block.len()].copy_from_slice(&block); // after the upload of two blocks ago
+        upload.wait_for(&slot.used)?; // the device has transformed the block of two turns ago
+        upload.upload(&slot.staging, &mut slot.samples)?;
 
-        compute.wait_for(&slot.uploaded)?;
-        compute.wait_for(&slot.fetched)?;
-        let args = Stft { hop: HOP as u32, circle: &circle, samples: &slot.samples, power: &mut slot.power };
-        compute.launch(&stft, Grid::groups([FRAMES]), args)?;
-        slot.transformed.record(&compute)?;
+        transform.wait_for(&upload.marker())?;
+        let mut rows = power.slice(first..frames.min(first + BLOCK))?;
+        let mut spectra = spectra.slice(0..rows.shape()[0])?;
+        transform.stft(&plan, &slot.samples.slice(0..block.len())?, &mut spectra)?;
+        transform.map(args![z = &spectra], "dot(z, z)", &mut rows)?;
+        slot.used.record(&transform)?;
 
-        fetch.wait_for(&slot.transformed)?;
-        blocks.push(fetch.read(&slot.power));
-        slot.fetched.record(&fetch)?;
+        download.wait_for(&slot.used)?;
+        pending.push(download.read(&rows));
+        if pending.len() == 2 {
+            powers.extend(pending.remove(0).wait()?); // while the device transforms this block
+        }
     }
-    let mut power = Vec::new();
-    for block in blocks {
-        power.extend(block.wait()?);
+    for block in pending {
+        powers.extend(block.wait()?);
     }
-    power.truncate(frames * BINS); // the last block has frames past the end
-    Ok(power)
+    let mut medians = transform.empty::<f32, 2>([1, bins])?;
+    transform.median(power.axis(0), &mut medians)?;
+    Ok([powers, transform.read(&medians).wait()?])
 }
