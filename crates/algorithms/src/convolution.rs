@@ -26,7 +26,7 @@ pub enum ConvolveMode {
     Valid,
 }
 
-/// Maximum number of weights that are multiplied one by one. More are multiplied as spectra.
+/// Maximum number of products of a result that are added one by one. With more, spectra are multiplied.
 const DIRECT: usize = 64;
 
 /// Enqueues the convolution of each row with the weights, or the correlation, which reads the weights from the last one
@@ -79,7 +79,7 @@ pub(crate) fn convolve<const D: usize>(
     let shape = Convolution { rows, n, m, size, first };
     let reversed = if correlate { Some(queue.scratch(m)?) } else { None };
     let read = reversed.as_ref().unwrap_or(&weights);
-    if m <= limit(DIRECT, 4) {
+    if m.min(n) <= limit(DIRECT, 4) {
         let kernel = compiled(queue, "convolve", &WIDE)?;
         reverse(queue, &weights, reversed.as_ref())?;
         let counts = [("n", rows * size), ("size", size), ("x_size", n), ("count", m), ("first", first)];
@@ -117,8 +117,8 @@ fn reverse(
     copy_axes(queue, &[axis], (&weights.cast_bits(), m - 1), (&mut reversed.cast_bits(), 0))
 }
 
-/// A convolution by spectra: rows are cut into blocks that overlap by one element less than there are weights, and only
-/// the results of a block that do not depend on its neighbours are kept.
+/// A convolution by spectra: long rows are cut into blocks that overlap by one element less than there are weights, and
+/// only the results of a block that do not depend on its neighbours are kept.
 struct Spectral<'a> {
     values: Vec<[f32; 2]>,
     table: ComplexArray,
@@ -138,10 +138,12 @@ impl<'a> Spectral<'a> {
         weights: &DeviceArray<f32>,
         out: &DeviceArray<f32>,
     ) -> Result<Self> {
-        let Convolution { rows, n, m, size, first } = shape;
-        let block = block_of(queue, n, m)?;
-        let hop = block - m + 1;
-        let count = size.div_ceil(hop);
+        let Convolution { rows, n, m, size, .. } = shape;
+        let Some(RowBlocks { len: block, count, hop, pad, skip }) = RowBlocks::of(shape) else {
+            let object = format!("{}: the number of weights", subject(queue.verb));
+            let needed = "a number up to 4194304, or up to 16777217 together with the elements of a row,";
+            return Err(ErrorDetail::Value { object, found: m.to_string(), needed }.into());
+        };
         let mut table = FftTable::default();
         let transform = Transform::of_real(&mut table, block);
         let values = table.values;
@@ -157,9 +159,9 @@ impl<'a> Spectral<'a> {
             factor: 1.0,
             frames: Frames::ONE,
         };
-        let frames = Frames { count, hop, pad: m - 1 - first, ..Frames::ONE };
+        let frames = Frames { count, hop, pad, ..Frames::ONE };
         let forward = AlongAxis { batches: rows * count, frames, ..once };
-        let frames = Frames { pad: 0, skip: m - 1, ..frames };
+        let frames = Frames { pad: 0, skip, ..frames };
         let backward = AlongAxis { inverse: true, factor: 1.0 / block as f64, frames, ..forward };
         let mut to_spectra = FftLaunches::new(queue, &table);
         to_spectra.forward_real(once, block, &End::real(weights, m, block), &of_weights)?;
@@ -181,14 +183,67 @@ impl<'a> Spectral<'a> {
     }
 }
 
-/// Returns the number of elements of a block.
-fn block_of(queue: &VerbQueue<'_>, n: usize, m: usize) -> Result<usize> {
-    let usual = if 2 * m <= most_in_one() { most_in_one() } else { (4 * m).next_power_of_two() };
-    // A short row is one block.
-    let block = usual.min((n + m - 1).next_power_of_two());
-    if is_length(block) {
-        return Ok(block);
+/// The blocks of a row.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+struct RowBlocks {
+    /// Number of elements of a block.
+    len: usize,
+    /// Number of blocks.
+    count: usize,
+    /// Distance of the first elements of two blocks.
+    hop: usize,
+    /// Elements of the first block that come before the row.
+    pad: usize,
+    /// Results at the beginning of a block that are not written.
+    skip: usize,
+}
+
+impl RowBlocks {
+    /// Returns the blocks, or `None` if there is no transform of their length.
+    fn of(Convolution { n, m, size, first, .. }: Convolution) -> Option<Self> {
+        let all = n + m - 1;
+        let usual = if 2 * m <= most_in_one() {
+            most_in_one()
+        } else {
+            m.checked_mul(4)?.checked_next_power_of_two()?
+        };
+        let len = usual.min(all.checked_next_power_of_two()?);
+        if !is_length(len) {
+            return None;
+        }
+        // A block with room for all results has none that depend on other blocks.
+        if len >= all {
+            return Some(Self { len, count: 1, hop: len, pad: 0, skip: first });
+        }
+        let hop = len - (m - 1);
+        Some(Self { len, count: size.div_ceil(hop), hop, pad: m - 1 - first, skip: m - 1 })
     }
-    let object = format!("{}: the number of weights", subject(queue.verb));
-    Err(ErrorDetail::Value { object, found: m.to_string(), needed: "a number up to 4194304" }.into())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Returns the blocks of all results.
+    fn blocks(n: usize, m: usize) -> Option<RowBlocks> {
+        RowBlocks::of(Convolution { rows: 1, n, m, size: n + m - 1, first: 0 })
+    }
+
+    #[test]
+    fn a_short_row_is_one_block_however_many_weights_there_are() {
+        for (n, m) in [(65, 65), (600, 400), (100, 65_437), (8, 131_065), (65, (1 << 24) - 64)] {
+            let blocks = blocks(n, m).unwrap();
+            assert!(blocks.count == 1 && blocks.len >= n + m - 1, "{blocks:?} for {n} and {m}");
+            assert!(blocks.len < 2 * (n + m), "{blocks:?} for {n} and {m}");
+        }
+    }
+
+    #[test]
+    fn blocks_of_a_long_row_overlap_by_one_element_less_than_weights() {
+        let expected = RowBlocks { len: 1024, count: 4, hop: 925, pad: 99, skip: 99 };
+        assert_eq!(blocks(3000, 100), Some(expected));
+        let valid = Convolution { rows: 1, n: 3000, m: 100, size: 2901, first: 99 };
+        assert_eq!(RowBlocks::of(valid), Some(RowBlocks { pad: 0, ..expected }));
+        assert_eq!(blocks(1 << 25, (1 << 22) + 1), None);
+    }
 }

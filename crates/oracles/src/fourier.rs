@@ -109,8 +109,9 @@ pub fn convolve(x: &[f64], weights: &[f64], mode: ConvolveMode) -> Option<Vec<f6
         ConvolveMode::Valid => m - 1..n,
     };
     let result = |k: usize| {
-        let products = weights.iter().enumerate().filter(|(j, _)| *j <= k && k - j < n);
-        products.map(|(j, weight)| weight * x[k - j]).sum()
+        // The others are those of elements outside of the row.
+        let products = (k + 1).saturating_sub(n)..m.min(k + 1);
+        products.map(|j| weights[j] * x[k - j]).sum()
     };
     Some(results.map(result).collect())
 }

@@ -81,7 +81,7 @@ fn many_weights(s: &Subject) {
     let mut rng = fastrand::Rng::with_seed(232);
     let mut shapes = vec![(65, 65), (100, 80), (3000, 100), (1025, 513), (2000, 1100)];
     if large() {
-        shapes.extend([(100_000, 300), (50_000, 5000), (10, 4000)]);
+        shapes.extend([(100_000, 300), (50_000, 5000), (100, 65_437)]);
     }
     with_shares(s, || {
         for (at, (n, m)) in shapes.into_iter().enumerate() {
@@ -91,6 +91,11 @@ fn many_weights(s: &Subject) {
                 let bound = 40.0 * U * ((n.min(4 * m) + m) as f64 * m as f64).sqrt();
                 convolved(&queue, [2, n, m], mode, bound, &mut rng);
             }
+        }
+        // Rows that are much shorter than the weights.
+        for (n, m) in [(1, 5000), (10, 1000), (100, 3900)] {
+            let bound = 40.0 * U * ((n + m) as f64 * n as f64).sqrt();
+            convolved(&queue, [2, n, m], ConvolveMode::Full, bound, &mut rng);
         }
     });
 }
