@@ -2255,7 +2255,7 @@ pub trait Algorithms: sealed::Queue {
 
     /// Enqueues `out` = the samples whose spectra [`stft`](Self::stft) computes: the inverse transforms of the frames,
     /// times the window, are added and divided by the sum of the squares of the windows. A sample that no window
-    /// reaches, or only with factors below 10^-5, is 0.
+    /// reaches, or only with factors below about 10^-5 of the largest one, is 0.
     ///
     /// # Example
     /// ```

@@ -118,6 +118,14 @@ impl StftPlan {
         if self.centered { self.window.len() / 2 } else { 0 }
     }
 
+    /// Returns a power of two by which the largest factor of the window is near 1. So no sum of squares is too large or
+    /// too small, whatever the unit of the factors is.
+    fn unit(&self) -> f32 {
+        let largest = self.window.iter().fold(0.0, |most: f32, factor| most.max(factor.abs()));
+        // Beyond these exponents, the power is no normal number.
+        2_f32.powi(-largest.log2().floor().clamp(-126.0, 126.0) as i32)
+    }
+
     /// Returns the transforms of all frames of signals of `n` samples, with the window.
     fn along(&self, signals: usize, n: usize) -> AlongAxis<'_> {
         let count = self.frames(n);
@@ -275,6 +283,7 @@ pub(crate) fn istft<C: ComplexNumber, const D: usize, const E: usize>(
         ("window", plan.place),
     ];
     let mut args: Vec<_> = counts.map(|(name, count)| value(name, count as u32)).into();
+    args.push(value("unit", plan.unit()));
     args.push((Some("x".into()), (&frames).into_arg()));
     args.push((Some("table".into()), (&plan.table).into_arg()));
     let grid = Grid::threads([out.len()]);

@@ -17,18 +17,19 @@ struct Params {
     pad: u32,                               // elements of the first frame that come before the signal
     width: u32,                             // elements of the window
     window: u32,
+    unit: f32,                              // factor that brings the largest factor of the window near 1
 }
 @group(0) @binding(0) var<uniform> params: Params;
 @group(0) @binding(1) var<storage, read> x: array<f32>;
 @group(0) @binding(2) var<storage, read> table: array<vec2<f32>>;
 @group(0) @binding(3) var<storage, read_write> out: array<f32>;
 
-// Smallest sum of squares that counts.
+// Smallest sum of squares that counts. The largest factor is near 1.
 const LEAST: f32 = 1e-10;
 
 fn factor(r: u32) -> f32 {
     let factors = table[params.window + r / 2u];
-    return select(factors.x, factors.y, r % 2u == 1u);
+    return params.unit * select(factors.x, factors.y, r % 2u == 1u);
 }
 
 @compute @workgroup_size(WORKGROUP)
@@ -49,5 +50,5 @@ fn overlap_add(@builtin(global_invocation_id) gid: vec3<u32>, @builtin(num_workg
         squares += weight * weight;
     }
     out[i] = 0.0;
-    if squares > LEAST { out[i] = sum / squares; }
+    if squares > LEAST { out[i] = params.unit * sum / squares; }
 }

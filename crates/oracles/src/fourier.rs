@@ -176,7 +176,7 @@ pub fn stft(x: &[f64], frames: FramesOf<'_>) -> Vec<Complex> {
 }
 
 /// Returns the `samples` samples whose spectra [`stft`] returns, or `None` if there are more or fewer spectra. Samples
-/// that no window reaches are 0.
+/// that no window reaches, or only with factors that are much smaller than the largest one, are 0.
 ///
 /// # Example
 /// ```
@@ -201,7 +201,9 @@ pub fn istft(x: &[Complex], frames: FramesOf<'_>, samples: usize) -> Option<Vec<
             }
         }
     }
-    Some(sums.into_iter().map(|[sum, squares]| if squares > 1e-10 { sum / squares } else { 0.0 }).collect())
+    let largest = frames.window.iter().fold(0.0, |most: f64, factor| most.max(factor.abs()));
+    let least = 1e-10 * largest * largest;
+    Some(sums.into_iter().map(|[sum, squares]| if squares > least { sum / squares } else { 0.0 }).collect())
 }
 
 /// Returns the mean power spectrum of the frames of a signal, for each unit of frequency if there is a rate. Returns

@@ -159,7 +159,9 @@ fn r07_the_builtin_kernels_have_no_mistake() {
             "merge.wgsl" => (&[300, 40, 0, 0], vec![numbers(300), numbers(40), numbers(340)]),
             "mix.wgsl" => (&[3, 5], vec![numbers(300), numbers(290)]),
             "nonzero.wgsl" => (&[300, 70], vec![words(300), numbers(5)]),
-            "overlap_add.wgsl" => (&[300, 100, 20, 9, 10, 0, 20, 0], vec![words(540), words(20), words(300)]),
+            "overlap_add.wgsl" => {
+                (&[300, 100, 20, 9, 10, 0, 20, 0, ONE], vec![words(540), words(20), words(300)])
+            }
             "permute.wgsl" => (&[300, 1, 1, 5, 6, 10, 0, 0, 0, 1, 50, 5], vec![words(300), numbers(300)]),
             "places_in_segments.wgsl" => {
                 let segments = (0..300).map(|n| n / 30 + 1).collect();
