@@ -1,7 +1,7 @@
 //! The verbs, as one trait. A trait must be in one file, so this one is long; more than half of it is documentation.
 //! The code of each verb is in the module of its family.
 
-use crate::convolution::ConvolveMode;
+use crate::convolution::Convolve;
 use crate::count::Comparison;
 use crate::distribution::Distribution;
 use crate::factors::Triangle;
@@ -2173,7 +2173,11 @@ pub trait Algorithms: sealed::Queue {
     }
 
     /// Enqueues `out` = the convolution of `x` with weights along the last axis: result k of all is
-    /// `sum(weights[j] * x[k - j])`, and [`ConvolveMode`] says which of them are computed.
+    /// `sum(weights[j] * x[k - j])`, and [`ConvolveMode`](crate::ConvolveMode) says which of them are computed.
+    ///
+    /// Up to 64 weights, and any number with rows of up to 64 elements, are multiplied one by one. More are multiplied
+    /// as spectra of blocks: then an infinity or a NaN changes all results of its block, and sums of whole numbers are
+    /// not exact. [`ConvolveMode::direct`](crate::ConvolveMode::direct) multiplies any number one by one.
     ///
     /// # Shape
     /// Along the last axis, `out` has n + m - 1, n, or n - m + 1 elements for n elements of `x` and m weights; else its
@@ -2196,10 +2200,10 @@ pub trait Algorithms: sealed::Queue {
         &self,
         x: &DeviceArray<f32, D>,
         weights: &DeviceArray<f32>,
-        mode: ConvolveMode,
+        mode: impl Into<Convolve>,
         out: &mut DeviceArray<f32, D>,
     ) -> Result<()> {
-        convolution::convolve(&VerbQueue::new(self.queue(), "convolve")?, false, x, weights, mode, out)
+        convolution::convolve(&VerbQueue::new(self.queue(), "convolve")?, false, x, weights, mode.into(), out)
     }
 
     /// Enqueues `out` = the correlation of `x` with weights along the last axis: the [convolution](Self::convolve) with
@@ -2219,10 +2223,10 @@ pub trait Algorithms: sealed::Queue {
         &self,
         x: &DeviceArray<f32, D>,
         weights: &DeviceArray<f32>,
-        mode: ConvolveMode,
+        mode: impl Into<Convolve>,
         out: &mut DeviceArray<f32, D>,
     ) -> Result<()> {
-        convolution::convolve(&VerbQueue::new(self.queue(), "correlate")?, true, x, weights, mode, out)
+        convolution::convolve(&VerbQueue::new(self.queue(), "correlate")?, true, x, weights, mode.into(), out)
     }
 
     /// Enqueues `out` = the spectra of overlapping frames of each row of `x`: [`StftPlan`] says which. There is no

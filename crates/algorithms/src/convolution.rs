@@ -15,7 +15,10 @@ use fencepost_core::{DeviceArray, ErrorDetail, Grid, IntoArg, Result, args};
 
 /// Part of a convolution that is computed, by the names of NumPy. n is the number of elements of a row, and m the
 /// number of weights.
+///
+/// With more weights than elements, `Same` is that of SciPy, and `Valid` is refused; NumPy exchanges the two arguments.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
+#[non_exhaustive]
 pub enum ConvolveMode {
     /// All n + m - 1 results; elements outside of the row count as 0.
     #[default]
@@ -24,6 +27,44 @@ pub enum ConvolveMode {
     Same,
     /// The n - m + 1 results that need no element outside of the row.
     Valid,
+}
+
+impl ConvolveMode {
+    /// Returns options that multiply any number of weights one by one, as `method="direct"` of SciPy does.
+    ///
+    /// # Cost
+    /// One invocation adds the products of a result: n or m of them, whichever is less.
+    ///
+    /// # Example
+    /// ```
+    /// use fencepost::prelude::*;
+    /// # let (ctx, queue) = fencepost::doctest();
+    /// let (x, weights, mut out) = (ctx.full([300], 3.0)?, ctx.full([100], 5.0)?, ctx.zeros([201])?);
+    /// queue.convolve(&x, &weights, ConvolveMode::Valid.direct(), &mut out)?;
+    /// assert_eq!(queue.read(&out).wait()?, [1500.0; 201]);
+    /// # Ok::<(), fencepost::Error>(())
+    /// ```
+    #[must_use]
+    pub fn direct(self) -> Convolve {
+        Convolve { mode: self, direct: true }
+    }
+}
+
+/// Options of [`convolve`](crate::Algorithms::convolve) and [`correlate`](crate::Algorithms::correlate), which a
+/// [`ConvolveMode`] becomes.
+#[non_exhaustive]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
+pub struct Convolve {
+    /// Part of the results that is computed.
+    pub mode: ConvolveMode,
+    /// `true` if all elements and weights are multiplied one by one.
+    pub direct: bool,
+}
+
+impl From<ConvolveMode> for Convolve {
+    fn from(mode: ConvolveMode) -> Self {
+        Self { mode, direct: false }
+    }
 }
 
 /// Maximum number of products of a result that are added one by one. With more, spectra are multiplied.
@@ -37,7 +78,7 @@ pub(crate) fn convolve<const D: usize>(
     correlate: bool,
     x: &DeviceArray<f32, D>,
     weights: &DeviceArray<f32>,
-    mode: ConvolveMode,
+    Convolve { mode, direct }: Convolve,
     out: &DeviceArray<f32, D>,
 ) -> Result<()> {
     let Some(&n) = x.shape().last() else {
@@ -79,7 +120,7 @@ pub(crate) fn convolve<const D: usize>(
     let shape = Convolution { rows, n, m, size, first };
     let reversed = if correlate { Some(queue.scratch(m)?) } else { None };
     let read = reversed.as_ref().unwrap_or(&weights);
-    if m.min(n) <= limit(DIRECT, 4) {
+    if direct || m.min(n) <= limit(DIRECT, 4) {
         let kernel = compiled(queue, "convolve", &WIDE)?;
         reverse(queue, &weights, reversed.as_ref())?;
         let counts = [("n", rows * size), ("size", size), ("x_size", n), ("count", m), ("first", first)];

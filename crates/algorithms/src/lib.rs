@@ -114,7 +114,7 @@ mod wide;
 mod window;
 
 pub use algorithms::Algorithms;
-pub use convolution::ConvolveMode;
+pub use convolution::{Convolve, ConvolveMode};
 pub use distribution::{Choice, Distribution, Exponential, Normal, Uniform, Whole, Words};
 pub use factors::Triangle;
 pub use fencepost_core::{Candidates, Determinism, Matrices, Over, Parts, Prefix, Strides, Terms};

@@ -106,7 +106,8 @@ pub fn convolve(x: &[f64], weights: &[f64], mode: ConvolveMode) -> Option<Vec<f6
     let results = match mode {
         ConvolveMode::Full => 0..n + m - 1,
         ConvolveMode::Same => (m - 1) / 2..n + (m - 1) / 2,
-        ConvolveMode::Valid => m - 1..n,
+        // The valid ones.
+        _ => m - 1..n,
     };
     let result = |k: usize| {
         // The others are those of elements outside of the row.

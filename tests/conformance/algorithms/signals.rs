@@ -1,12 +1,14 @@
 //! A01, A21: convolutions, and spectra of frames.
 
 use super::*;
+use fencepost::algorithms::Convolve;
 use fencepost_oracles::{Complex, FramesOf};
 
 pub fn cases() -> Vec<Case> {
     vec![
         case("a21_a_convolution_is_within_its_bound_of_the_host", convolutions),
         case("a21_a_convolution_of_many_weights_is_within_its_bound_of_the_host", many_weights),
+        case("a21_products_of_a_convolution_are_added_one_by_one", one_by_one),
         case("a21_a_convolution_without_elements_is_zero", empty),
         case("a21_spectra_of_frames_are_those_of_the_host", frames),
         case("a21_the_inverse_of_spectra_of_frames_is_the_signal", again),
@@ -98,6 +100,42 @@ fn many_weights(s: &Subject) {
             convolved(&queue, [2, n, m], ConvolveMode::Full, bound, &mut rng);
         }
     });
+}
+
+/// Sums of small whole numbers are exact, and an infinity changes only results with its products.
+fn one_by_one(s: &Subject) {
+    let queue = s.ctx().queue("q");
+    let mut rng = fastrand::Rng::with_seed(237);
+    let mut whole = |len: usize| -> Vec<f32> { (0..len).map(|_| rng.i32(1..=100) as f32).collect() };
+    let convolved = |list: &[f32], weights: &[f32], mode: Convolve| {
+        let rows = [2, list.len() / 2];
+        let x = queue.array(list).unwrap().reshape(rows).unwrap();
+        let mut out = queue.zeros([2, rows[1] + weights.len() - 1]).unwrap();
+        queue.convolve(&x, &queue.array(weights).unwrap(), mode, &mut out).unwrap();
+        queue.read(&out).wait().unwrap()
+    };
+    let full = ConvolveMode::Full;
+    let shapes =
+        [(200, 64, full.into()), (64, 200, full.into()), (200, 65, full.direct()), (300, 150, full.direct())];
+    for (n, m, mode) in shapes {
+        let mut list = whole(2 * n);
+        list[n - 1] = f32::INFINITY;
+        let weights = whole(m);
+        let of_row = |row: &[f32]| host::convolve(&exact(row), &exact(&weights), full).unwrap();
+        let expected: Vec<f64> = list.chunks(n).flat_map(of_row).collect();
+        let found = convolved(&list, &weights, mode);
+        // A device may compute anything from an infinity.
+        let other = |(a, b): (&f32, &f64)| b.is_finite() && f64::from(*a) != *b;
+        let wrong = found.iter().zip(&expected).position(other);
+        assert_eq!(wrong, None, "{n} by {m}, {mode:?}");
+    }
+    // With spectra, it changes results of its block, and none of another row.
+    let weights = whole(65);
+    let mut list = whole(400);
+    let expected = convolved(&list, &weights, full.into());
+    list[199] = f32::INFINITY;
+    let found = convolved(&list, &weights, full.into());
+    assert!(found[264..] == expected[264..]);
 }
 
 fn empty(s: &Subject) {

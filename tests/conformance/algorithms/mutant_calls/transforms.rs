@@ -74,7 +74,7 @@ impl Calls {
                     let size = match mode {
                         ConvolveMode::Full => 49 + m,
                         ConvolveMode::Same => 50,
-                        ConvolveMode::Valid => 51 - m,
+                        _ => 51 - m,
                     };
                     let mut out = a.floats().slice(0..3 * size)?.reshape([3, size])?;
                     q.convolve(&x, &weights, mode, &mut out)?;
