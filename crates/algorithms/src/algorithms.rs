@@ -2286,7 +2286,8 @@ pub trait Algorithms: sealed::Queue {
     }
 
     /// Enqueues `out` = the mean power spectrum of the frames of each row of `x`, with the power of negative
-    /// frequencies added to that of positive ones: the method of Welch. [`Welch`] names the unit.
+    /// frequencies added to that of positive ones: the method of Welch. [`Welch`] names the unit. If a power in it is
+    /// below 10^-38, which is 0 as an `f32`, multiply the samples first.
     ///
     /// # Shape
     /// In place of the last axis of `x`, `out` has an axis of [`plan.bins()`](StftPlan::bins) frequencies. There must

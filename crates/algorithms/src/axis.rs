@@ -54,6 +54,11 @@ impl Steps {
         Self { operation, keys: false, bits: 0, products: false, finish: Finish::Nothing }
     }
 
+    /// Returns the steps of a mean.
+    pub(crate) fn mean() -> Self {
+        Self { finish: Finish::Divide, ..Self::of(Operation::Sum) }
+    }
+
     /// Returns the steps for the first of two launches.
     fn first(self) -> Self {
         Self { finish: Finish::Nothing, ..self }
@@ -300,8 +305,7 @@ pub(crate) fn mean<const D: usize, const E: usize>(
     if is_done(queue, &[("x", &x.cast_bits())], &mut out, 0.0)? {
         return Ok(());
     }
-    let steps = Steps { finish: Finish::Divide, ..Steps::of(Operation::Sum) };
-    along(queue, steps, view, [&x; 2], &mut out)
+    along(queue, Steps::mean(), view, [&x; 2], &mut out)
 }
 
 #[track_caller]

@@ -7,7 +7,6 @@ use crate::fft_plan::{Transform, check_length, uploaded};
 use crate::fft_table::FftTable;
 use crate::inputs::Inputs;
 use crate::map::{map, map_in_place};
-use crate::reducible::{Finish, Operation};
 use crate::refusals::check;
 use crate::strided::{CopiedAxis, copy_axes};
 use crate::tuning::WIDE;
@@ -182,13 +181,14 @@ impl Welch {
         Self { keeps_mean: true, ..self }
     }
 
-    /// Returns the factor of the squared magnitudes.
-    fn factor(self, window: &[f32]) -> f64 {
+    /// Returns the factor of magnitudes whose squares are powers.
+    fn factor(self, window: &[f32]) -> f32 {
         let factors = window.iter().map(|&factor| f64::from(factor));
-        match self.rate {
-            Some(rate) => 1.0 / (rate * factors.map(|factor| factor * factor).sum::<f64>()),
-            None => factors.sum::<f64>().powi(-2),
-        }
+        let unit = match self.rate {
+            Some(rate) => rate * factors.map(|factor| factor * factor).sum::<f64>(),
+            None => factors.sum::<f64>().powi(2),
+        };
+        unit.sqrt().recip() as f32
     }
 }
 
@@ -342,13 +342,13 @@ pub(crate) fn welch<const D: usize>(
     launches.enqueue()?;
     let rows = spectra.reshape([signals * count, bins])?;
     let power_rows = power.reshape([signals * count, bins])?;
-    let factor = (welch.factor(&plan.window) / count as f64) as f32;
+    let factor = welch.factor(&plan.window);
     // Each frequency but 0, and but the last one of an even length, stands for a negative one too.
     let last = if plan.n.is_multiple_of(2) { bins - 1 } else { bins } as u32;
     let inputs = args![x = &rows, factor = factor, bins = bins as u32, last = last];
-    let expression = "dot(x, x) * factor * select(2.0, 1.0, i % bins == 0u || i % bins == last)";
+    let expression = "dot(x * factor, x * factor) * select(2.0, 1.0, i % bins == 0u || i % bins == last)";
     map(queue, &Inputs::from(inputs), expression, &power_rows)?;
-    along_with(queue, Steps::of(Operation::Sum), of_bins, [&power; 2], partials, &mut out)
+    along_with(queue, Steps::mean(), of_bins, [&power; 2], partials, &mut out)
 }
 
 /// Copies of frames without their means.
@@ -384,8 +384,7 @@ impl WithoutMeans {
             CopiedAxis { count: width, from: 1, to: 1 },
         ];
         copy_axes(queue, &axes, (&x.cast_bits(), 0), (&mut frames.cast_bits(), 0))?;
-        let steps = Steps { finish: Finish::Divide, ..Steps::of(Operation::Sum) };
-        along_with(queue, steps, view, [&frames; 2], partials, &mut means)?;
+        along_with(queue, Steps::mean(), view, [&frames; 2], partials, &mut means)?;
         let mut rows = frames.reshape([view.outer, width])?;
         let means = means.reshape([view.outer, 1])?;
         map_in_place(queue, &Inputs::from(args![x = &mut rows, mean = &means]), "x - mean")

@@ -218,15 +218,16 @@ fn frames(s: &Subject) {
     });
 }
 
+/// Units of the factors of a window. An `f32` cannot be as small or as large as some of their squares.
+const UNITS: [f32; 3] = [1.0, 1e-20, 1e20];
+
 fn again(s: &Subject) {
     let (ctx, queue) = s.with_queue("q");
     let mut rng = fastrand::Rng::with_seed(234);
     with_shares(s, || {
-        // Units of the factors of a window, whose squares may be too small or too large for an `f32`.
-        let units = [1.0, 1e-20, 1e20];
         for (at, (window, hop, n, samples)) in plans(s).into_iter().enumerate() {
             // Without small factors, by which the results would be divided.
-            let unit = units[at % units.len()];
+            let unit = UNITS[at % UNITS.len()];
             let window: Vec<f32> = window.iter().map(|factor| (factor.abs() + 0.05) * unit).collect();
             for centered in [false, true] {
                 let plan = StftPlan::padded(&ctx, &window, hop, n).unwrap();
@@ -262,7 +263,11 @@ fn powers(s: &Subject) {
     let (ctx, queue) = s.with_queue("q");
     let mut rng = fastrand::Rng::with_seed(235);
     with_shares(s, || {
-        for (window, hop, n, samples) in plans(s).into_iter().filter(|plan| plan.0.len() <= plan.3) {
+        let plans = plans(s).into_iter().filter(|plan| plan.0.len() <= plan.3);
+        for (at, (window, hop, n, samples)) in plans.enumerate() {
+            // A power does not depend on the unit of the window.
+            let unit = UNITS[at % UNITS.len()];
+            let window: Vec<f32> = window.iter().map(|factor| factor * unit).collect();
             let plan = StftPlan::padded(&ctx, &window, hop, n).unwrap();
             let of_window = exact(&window);
             let frames = FramesOf { window: &of_window, hop, n, centered: false };
@@ -283,7 +288,8 @@ fn powers(s: &Subject) {
                 let wrong = error(exact(&found), expected.iter().copied());
                 // The error of the mean of a frame is relative to that mean.
                 let of_mean = if keeps { 0.0 } else { 100.0 * f64::from(mean) * U };
-                assert!(wrong <= 4.0 * bound(n) + of_mean, "{hop}, {n}, {samples}, {welch:?}: {wrong:e}");
+                let names = format!("{hop}, {n}, {samples}, {unit:e}, {welch:?}");
+                assert!(wrong <= 4.0 * bound(n) + of_mean, "{names}: {wrong:e}");
             }
         }
     });
