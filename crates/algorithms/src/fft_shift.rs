@@ -31,7 +31,9 @@ pub fn fftfreq(n: usize, spacing: f64) -> Vec<f32> {
 /// assert_eq!(rfftfreq(4, 0.5), [0.0, 0.5, 1.0]);
 /// ```
 pub fn rfftfreq(n: usize, spacing: f64) -> Vec<f32> {
-    (0..=n / 2).map(|k| (k as f64 / (n as f64 * spacing)) as f32).collect()
+    // No samples have no frequencies.
+    let count = if n == 0 { 0 } else { n / 2 + 1 };
+    (0..count).map(|k| (k as f64 / (n as f64 * spacing)) as f32).collect()
 }
 
 /// Enqueues the array with its first half exchanged with its second one, along one axis or along all of them. Of an odd
@@ -124,6 +126,12 @@ impl MovedBlock {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn no_samples_have_no_frequencies() {
+        assert!(fftfreq(0, 1.0).is_empty() && rfftfreq(0, 1.0).is_empty());
+        assert_eq!((fftfreq(1, 1.0), rfftfreq(1, 1.0)), (vec![0.0], vec![0.0]));
+    }
 
     #[test]
     fn blocks_move_each_element_to_one_place() {

@@ -69,8 +69,8 @@ impl StftPlan {
     ///
     /// # Errors
     /// Returns [`ErrorDetail::Value`] if `n` is not a length of a [plan](crate::FftPlan::new) or is less than that of
-    /// the window, if the hop is 0, or if more than 65,535 frames overlap at a sample. Returns the errors of
-    /// [`Context::array`].
+    /// the window, if a factor of the window is not finite, if the hop is 0, or if more than 65,535 frames overlap at a
+    /// sample. Returns the errors of [`Context::array`].
     #[track_caller]
     pub fn padded(ctx: &Context, window: &[f32], hop: usize, n: usize) -> Result<Self> {
         check_length(n)?;
@@ -79,6 +79,11 @@ impl StftPlan {
             let found = window.len().to_string();
             let needed = "a number from 1 to the length of the transforms";
             return Err(ErrorDetail::Value { object, found, needed }.into());
+        }
+        if let Some(factor) = window.iter().find(|factor| !factor.is_finite()) {
+            let object = "a factor of a window".into();
+            let found = factor.to_string();
+            return Err(ErrorDetail::Value { object, found, needed: "a finite number" }.into());
         }
         if hop == 0 || window.len().div_ceil(hop) > MOST_OVERLAPPING {
             let object = "the distance of two frames".into();
@@ -165,12 +170,13 @@ pub struct Welch {
 
 impl Welch {
     /// Computes the power for each unit of frequency: the sum over all frequencies, times their distance, is the power
-    /// of the signal. `rate` is the number of samples for each unit of time.
+    /// of the signal. `rate` is the number of samples for each unit of time, and above 0.
     pub fn density(rate: f64) -> Self {
         Self { rate: Some(rate), keeps_mean: false }
     }
 
-    /// Computes the power at each frequency: a tone gives its power as the height of its peak.
+    /// Computes the power at each frequency: a tone gives its power as the height of its peak. The sum of the window must
+    /// not be 0.
     pub fn spectrum() -> Self {
         Self { rate: None, keeps_mean: false }
     }
@@ -315,6 +321,12 @@ pub(crate) fn welch<const D: usize>(
         let remedy = "a spectrum needs a frame, and a frame as many samples as the window";
         return Err(queue.wrong_shape("x", x, expected, remedy));
     }
+    let factor = welch.factor(&plan.window);
+    if !factor.is_normal() {
+        let object = format!("{}, argument `welch`: the factor of its unit", subject(queue.verb));
+        let needed = "a positive finite rate, or for a spectrum a window whose sum is not 0,";
+        return Err(ErrorDetail::Value { object, found: factor.to_string(), needed }.into());
+    }
     let x = flat(x)?;
     let mut out = flat(out)?;
     let reads = [("x", &x.cast_bits()), ("plan", &words(&plan.table)?)];
@@ -342,7 +354,6 @@ pub(crate) fn welch<const D: usize>(
     launches.enqueue()?;
     let rows = spectra.reshape([signals * count, bins])?;
     let power_rows = power.reshape([signals * count, bins])?;
-    let factor = welch.factor(&plan.window);
     // Each frequency but 0, and but the last one of an even length, stands for a negative one too.
     let last = if plan.n.is_multiple_of(2) { bins - 1 } else { bins } as u32;
     let inputs = args![x = &rows, factor = factor, bins = bins as u32, last = last];

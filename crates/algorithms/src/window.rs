@@ -41,12 +41,12 @@ pub enum Window {
     },
     /// Bell curve.
     Gaussian {
-        /// Standard deviation, in samples.
+        /// Standard deviation, in samples. With 0, all factors are 0 but that of the middle.
         deviation: f64,
     },
     /// Rectangle whose ends fade as those of the window of Hann.
     Tukey {
-        /// Share of the samples that fade, from 0 to 1.
+        /// Share of the samples that fade. A number above 1 counts as 1, and a negative one as 0.
         alpha: f64,
     },
 }
@@ -88,10 +88,12 @@ impl Window {
                 bessel(beta * (1.0 - from_middle * from_middle).max(0.0).sqrt()) / bessel(beta)
             }
             Self::Gaussian { deviation } => {
-                let from_middle = (i - span / 2.0) / deviation;
-                (-0.5 * from_middle * from_middle).exp()
+                let from_middle = i - span / 2.0;
+                let deviations = if from_middle == 0.0 { 0.0 } else { from_middle / deviation };
+                (-0.5 * deviations * deviations).exp()
             }
             Self::Tukey { alpha } => {
+                let alpha = alpha.min(1.0);
                 let from_end = i.min(span - i) / span;
                 if 2.0 * from_end >= alpha { 1.0 } else { cosines(&[0.5, 0.5], from_end / alpha) }
             }
@@ -146,6 +148,9 @@ mod tests {
         close(&Window::Tukey { alpha: 1.0 }.symmetric(5), &[0.0, 0.5, 1.0, 0.5, 0.0]);
         close(&Window::Tukey { alpha: 0.5 }.symmetric(5), &[0.0, 1.0, 1.0, 1.0, 0.0]);
         close(&Window::Tukey { alpha: 0.0 }.symmetric(3), &[1.0; 3]);
+        close(&Window::Tukey { alpha: 9.0 }.symmetric(5), &[0.0, 0.5, 1.0, 0.5, 0.0]);
+        close(&Window::Tukey { alpha: -1.0 }.symmetric(3), &[1.0; 3]);
+        close(&Window::Gaussian { deviation: 0.0 }.symmetric(3), &[0.0, 1.0, 0.0]);
         close(&Window::FlatTop.symmetric(3), &[-0.000_421_05, 1.000_000_003, -0.000_421_05]);
     }
 

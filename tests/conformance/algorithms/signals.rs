@@ -345,6 +345,8 @@ fn refused(s: &Subject) {
         StftPlan::padded(&ctx, &window, 4, 15),
         StftPlan::padded(&ctx, &window, 4, (1 << 22) + 1),
         StftPlan::new(&ctx, &vec![1.0; 65_536], 1),
+        StftPlan::new(&ctx, &[1.0, f32::NAN], 1),
+        StftPlan::new(&ctx, &[f32::INFINITY, 1.0], 1),
     ] {
         assert_refused!(refused.map(drop), Value);
     }
@@ -362,6 +364,13 @@ fn refused(s: &Subject) {
     assert_refused!(queue.welch(&plan, Welch::spectrum(), &x, &mut out), Shape);
     let centered = plan.clone().centered();
     assert_refused!(queue.welch(&centered, Welch::spectrum(), &x, &mut power), Value);
+    for rate in [0.0, -48.0, f64::NAN, f64::INFINITY] {
+        let refused = queue.welch(&plan, Welch::density(rate), &x, &mut power);
+        let error = assert_refused!(refused, Value);
+        assert!(error.to_string().starts_with("verb `welch`, argument `welch`: the factor"), "{error}");
+    }
+    let balanced = StftPlan::new(&ctx, &[1.0, -1.0], 1).unwrap();
+    assert_refused!(queue.welch(&balanced, Welch::spectrum(), &x, &mut zeros([2, 2])), Value);
     let foreign = StftPlan::new(&s.ctx(), &window, 4).unwrap();
     let error = assert_refused!(queue.stft(&foreign, &x, &mut spectra), ForeignContext);
     assert!(error.to_string().starts_with("verb `stft`, argument `plan`: array `"), "{error}");
