@@ -1,7 +1,7 @@
 //! Convolutions and correlations of real numbers along the last axis.
 
 use crate::elementwise::flat;
-use crate::fft::{AlongAxis, ComplexArray, End, FftLaunches, Frames, compiled, scratch};
+use crate::fft::{AlongAxis, ComplexArray, End, FftLaunches, Frames, compiled, count_of, scratch};
 use crate::fft_plan::Transform;
 use crate::fft_table::{FftTable, is_length, most_in_one};
 use crate::inputs::Inputs;
@@ -190,7 +190,8 @@ impl<'a> Spectral<'a> {
         let values = table.values;
         let bins = block / 2 + 1;
         let table = scratch(queue, values.len())?;
-        let spectra = scratch(queue, rows * count * bins)?;
+        let blocks = count_of([rows, count]);
+        let spectra = scratch(queue, count_of([blocks, bins]))?;
         let of_weights = scratch(queue, bins)?;
         let once = AlongAxis {
             transform: &transform,
@@ -201,7 +202,7 @@ impl<'a> Spectral<'a> {
             frames: Frames::ONE,
         };
         let frames = Frames { count, hop, pad, ..Frames::ONE };
-        let forward = AlongAxis { batches: rows * count, frames, ..once };
+        let forward = AlongAxis { batches: blocks, frames, ..once };
         let frames = Frames { pad: 0, skip, ..frames };
         let backward = AlongAxis { inverse: true, factor: 1.0 / block as f64, frames, ..forward };
         let mut to_spectra = FftLaunches::new(queue, &table);
@@ -209,7 +210,7 @@ impl<'a> Spectral<'a> {
         to_spectra.forward_real(forward, block, &End::real(x, n, block), &spectra)?;
         let mut from_spectra = FftLaunches::new(queue, &table);
         from_spectra.inverse_real(backward, block, &spectra, &End::real(out, size, block))?;
-        let of_rows = spectra.reshape([rows * count, bins])?;
+        let of_rows = spectra.reshape([blocks, bins])?;
         Ok(Self { values, table, to_spectra, of_rows, of_weights, from_spectra })
     }
 

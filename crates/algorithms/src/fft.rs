@@ -134,7 +134,7 @@ impl<'a> FftLaunches<'a> {
             if at == last {
                 return self.pass(along, at, &source, Some(to));
             }
-            let array = self.between(at % 2, along.batches * pass.n * along.columns)?;
+            let array = self.between(at % 2, count_of([along.batches, pass.n, along.columns]))?;
             let sink = End::complex(&array, pass.n);
             self.pass(along, at, &source, Some(&sink))?;
             source = sink;
@@ -155,7 +155,7 @@ impl<'a> FftLaunches<'a> {
         let Some(roots) = along.transform.halves else {
             return self.transform(along, from, Some(&End::complex(spectra, half + 1)));
         };
-        let pairs = scratch(self.queue, along.batches * half * along.columns)?;
+        let pairs = scratch(self.queue, count_of([along.batches, half, along.columns]))?;
         let from = End { pairs: true, ..from.clone() };
         self.transform(AlongAxis { factor: 1.0, ..along }, &from, Some(&End::complex(&pairs, half)))?;
         self.halves(along, false, half, roots, &pairs, spectra)
@@ -174,7 +174,7 @@ impl<'a> FftLaunches<'a> {
         let Some(roots) = along.transform.halves else {
             return self.transform(along, &End::mirrored(spectra, n), Some(to));
         };
-        let pairs = scratch(self.queue, along.batches * half * along.columns)?;
+        let pairs = scratch(self.queue, count_of([along.batches, half, along.columns]))?;
         self.halves(AlongAxis { factor: 1.0, ..along }, true, half, roots, spectra, &pairs)?;
         let to = End { pairs: true, ..to.clone() };
         // The sum over half as many elements is half as large.
@@ -297,6 +297,12 @@ impl<'a> FftLaunches<'a> {
         }
         Ok(())
     }
+}
+
+/// Returns a number of elements: a product, or the largest number in place of a larger one. No array is that long, so
+/// scratch memory of this length is refused.
+pub(crate) fn count_of<const N: usize>(factors: [usize; N]) -> usize {
+    factors.into_iter().fold(1, usize::saturating_mul)
 }
 
 /// Returns scratch memory, or an error if the launches would refuse its size.
@@ -475,4 +481,16 @@ fn along_axes<'a, const D: usize>(
         (along, plan.lengths[at])
     };
     axes.iter().enumerate().map(along).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_product_that_is_too_large_is_the_largest_number() {
+        assert_eq!((count_of([]), count_of([3, 4, 5]), count_of([usize::MAX, 0])), (1, 60, 0));
+        let half = 1 << (usize::BITS / 2);
+        assert_eq!((count_of([half, half]), count_of([half, half, 3])), (usize::MAX, usize::MAX));
+    }
 }

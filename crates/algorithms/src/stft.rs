@@ -2,7 +2,7 @@
 
 use crate::axis::{Steps, View, along_with};
 use crate::elementwise::{flat, words};
-use crate::fft::{AlongAxis, ComplexArray, End, FftLaunches, Frames, compiled, complex, scratch};
+use crate::fft::{AlongAxis, ComplexArray, End, FftLaunches, Frames, compiled, complex, count_of, scratch};
 use crate::fft_plan::{Transform, check_length, uploaded};
 use crate::fft_table::FftTable;
 use crate::inputs::Inputs;
@@ -136,7 +136,7 @@ impl StftPlan {
         let frames = Frames { count, hop: self.hop, pad: self.pad(), skip: 0, window: 1 + self.place };
         AlongAxis {
             transform: &self.transform,
-            batches: signals * count,
+            batches: count_of([signals, count]),
             columns: 1,
             inverse: false,
             factor: 1.0,
@@ -271,7 +271,7 @@ pub(crate) fn istft<C: ComplexNumber, const D: usize, const E: usize>(
     if x.is_empty() {
         return if out.is_empty() { Ok(()) } else { queue.fill(&mut out, 0.0) };
     }
-    let frames: DeviceArray<f32> = real_scratch(queue, signals * count * plan.n)?;
+    let frames: DeviceArray<f32> = real_scratch(queue, count_of([signals, count, plan.n]))?;
     let along = plan.along(signals, n);
     let along = AlongAxis { inverse: true, factor: 1.0 / plan.n as f64, frames: Frames::ONE, ..along };
     let mut launches = FftLaunches::new(queue, &plan.table);
@@ -336,24 +336,25 @@ pub(crate) fn welch<const D: usize>(
     }
     // All memory is taken before the first command.
     let bins = plan.bins();
-    let spectra = scratch(queue, signals * count * bins)?;
-    let power: DeviceArray<f32> = real_scratch(queue, signals * count * bins)?;
+    let frames = count_of([signals, count]);
+    let spectra = scratch(queue, count_of([frames, bins]))?;
+    let power = real_scratch(queue, count_of([frames, bins]))?;
     let of_bins = View { outer: signals, n: count, inner: bins };
     let partials = of_bins.partials(queue)?;
     let mut launches = FftLaunches::new(queue, &plan.table);
     if welch.keeps_mean {
         launches.forward_real(plan.along(signals, n), plan.n, &End::real(&x, n, width), &spectra)?;
     } else {
-        let frames = WithoutMeans::new(queue, signals * count, width)?;
+        let copies = WithoutMeans::new(queue, frames, width)?;
         let along = plan.along(signals, n);
         let one = Frames { window: along.frames.window, ..Frames::ONE };
-        let from = End::real(&frames.frames, width, width);
+        let from = End::real(&copies.frames, width, width);
         launches.forward_real(AlongAxis { frames: one, ..along }, plan.n, &from, &spectra)?;
-        frames.enqueue(queue, (&x, signals, n), (count, plan.hop))?;
+        copies.enqueue(queue, (&x, signals, n), (count, plan.hop))?;
     }
     launches.enqueue()?;
-    let rows = spectra.reshape([signals * count, bins])?;
-    let power_rows = power.reshape([signals * count, bins])?;
+    let rows = spectra.reshape([frames, bins])?;
+    let power_rows = power.reshape([frames, bins])?;
     // Each frequency but 0, and but the last one of an even length, stands for a negative one too.
     let last = if plan.n.is_multiple_of(2) { bins - 1 } else { bins } as u32;
     let inputs = args![x = &rows, factor = factor, bins = bins as u32, last = last];
@@ -375,7 +376,7 @@ impl WithoutMeans {
     #[track_caller]
     fn new(queue: &VerbQueue<'_>, count: usize, width: usize) -> Result<Self> {
         let view = View { outer: count, n: width, inner: 1 };
-        let frames = real_scratch(queue, count * width)?;
+        let frames = real_scratch(queue, count_of([count, width]))?;
         Ok(Self { frames, means: queue.scratch(count)?, partials: view.partials(queue)?, view })
     }
 
