@@ -13,6 +13,7 @@ pub fn cases() -> Vec<Case> {
         case("a21_spectra_of_frames_are_those_of_the_host", frames),
         case("a21_the_inverse_of_spectra_of_frames_is_the_signal", again),
         case("a21_mean_power_spectra_are_those_of_the_host", powers),
+        case("a21_signals_have_the_results_of_numpy_and_scipy", literals),
         case("a01_signals_in_a_graph_equal_those_of_a_queue", in_a_graph),
         case("a01_refused_signals_enqueue_nothing", refused),
     ]
@@ -293,6 +294,52 @@ fn powers(s: &Subject) {
             }
         }
     });
+}
+
+/// Compares with results of NumPy and SciPy: exact fractions, from their definitions.
+fn literals(s: &Subject) {
+    let (ctx, queue) = s.with_queue("q");
+    let x = queue.array(&[1.0_f32, 2.0, 3.0, 4.0]).unwrap();
+    let weights = queue.array(&[1.0_f32, 10.0, 100.0, 1000.0]).unwrap();
+    let mut out = queue.zeros([4]).unwrap();
+    // numpy.convolve(x, w, "same") and numpy.correlate(x, w, "same")
+    queue.convolve(&x, &weights, ConvolveMode::Same, &mut out).unwrap();
+    assert_eq!(queue.read(&out).wait().unwrap(), [12.0, 123.0, 1234.0, 2340.0]);
+    queue.correlate(&x, &weights, ConvolveMode::Same, &mut out).unwrap();
+    assert_eq!(queue.read(&out).wait().unwrap(), [2100.0, 3210.0, 4321.0, 432.0]);
+    // numpy.correlate(x, w, "full") and scipy.signal.convolve(x[:2], w, "same")
+    let mut all = queue.zeros([7]).unwrap();
+    queue.correlate(&x, &weights, ConvolveMode::Full, &mut all).unwrap();
+    assert_eq!(queue.read(&all).wait().unwrap(), [1000.0, 2100.0, 3210.0, 4321.0, 432.0, 43.0, 4.0]);
+    let mut two = queue.zeros([2]).unwrap();
+    queue.convolve(&x.slice(0..2).unwrap(), &weights, ConvolveMode::Same, &mut two).unwrap();
+    assert_eq!(queue.read(&two).wait().unwrap(), [12.0, 120.0]);
+
+    // stft(x, window=w, nperseg=4, noverlap=2, boundary=None, padded=False)[2].T * sum(w)
+    let plan = StftPlan::new(&ctx, &[1.0, 2.0, 2.0, 1.0], 2).unwrap();
+    let x = queue.array(&[1.0_f32, 2.0, 3.0, 4.0, 3.0, 2.0]).unwrap();
+    let mut spectra = queue.zeros::<[f32; 2], 2>([2, 3]).unwrap();
+    queue.stft(&plan, &x, &mut spectra).unwrap();
+    let expected = [[15.0, 0.0], [-5.0, 0.0], [-1.0, 0.0], [19.0, 0.0], [-3.0, -6.0], [-1.0, 0.0]];
+    let found = queue.read(&spectra).wait().unwrap();
+    assert!(error(parts(&found), expected.into_iter().flatten()) < 1e-6, "{found:?}");
+
+    // welch(x, fs=2, window=w, nperseg=4, noverlap=2), and with scaling="spectrum"
+    let power = |plan: &StftPlan, welch: Welch, x: &DeviceArray<f32>| -> Vec<f32> {
+        let mut out = queue.zeros([plan.bins()]).unwrap();
+        queue.welch(plan, welch, x, &mut out).unwrap();
+        queue.read(&out).wait().unwrap()
+    };
+    let near = |found: &[f32], expected: &[f64]| {
+        assert!(error(exact(found), expected.iter().copied()) < 1e-6, "{found:?} is not {expected:?}");
+    };
+    near(&power(&plan, Welch::density(2.0), &x), &[0.025, 1.075, 0.05]);
+    near(&power(&plan, Welch::spectrum(), &x), &[1.0 / 72.0, 43.0 / 72.0, 2.0 / 72.0]);
+    // welch(x, fs=1.5, window=w, nperseg=3, noverlap=0), and with scaling="spectrum"
+    let plan = StftPlan::new(&ctx, &[1.0, 2.0, 1.0], 3).unwrap();
+    let x = queue.array(&[1.0_f32, 2.0, 3.0, 5.0, 4.0, 0.0]).unwrap();
+    near(&power(&plan, Welch::density(1.5), &x), &[1.0 / 18.0, 28.0 / 9.0]);
+    near(&power(&plan, Welch::spectrum(), &x), &[1.0 / 32.0, 1.75]);
 }
 
 fn in_a_graph(s: &Subject) {
