@@ -2259,7 +2259,8 @@ pub trait Algorithms: sealed::Queue {
 
     /// Enqueues `out` = the samples whose spectra [`stft`](Self::stft) computes: the inverse transforms of the frames,
     /// times the window, are added and divided by the sum of the squares of the windows. A sample that no window
-    /// reaches, or only with factors below about 10^-5 of the largest one, is 0.
+    /// reaches, or only with factors below about 10^-5 of the largest one, is 0: for example the first one of a plan
+    /// that is not centered, if the window begins with 0.
     ///
     /// # Example
     /// ```
@@ -2291,7 +2292,7 @@ pub trait Algorithms: sealed::Queue {
     ///
     /// # Shape
     /// In place of the last axis of `x`, `out` has an axis of [`plan.bins()`](StftPlan::bins) frequencies. There must
-    /// be a whole frame. The plan must not be centered.
+    /// be a whole frame. The plan must be neither centered nor padded at its end.
     ///
     /// # Example
     /// ```

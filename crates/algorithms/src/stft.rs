@@ -26,7 +26,7 @@ const MOST_OVERLAPPING: usize = 65_535;
 ///
 /// Frame k has the samples from k hop on, as many as the window. It is multiplied by the window, zeros follow up to the
 /// length of the transform, and the spectrum of these real numbers is computed. Only whole frames are computed, unless
-/// the plan is [centered](Self::centered).
+/// the plan is [centered](Self::centered) or [padded at its end](Self::pad_end).
 ///
 /// # Example
 /// ```
@@ -49,6 +49,7 @@ pub struct StftPlan {
     hop: usize,
     window: Arc<[f32]>,
     centered: bool,
+    pads_end: bool,
     transform: Arc<Transform>,
     /// Place of the window in the table.
     place: usize,
@@ -95,7 +96,8 @@ impl StftPlan {
         let transform = Arc::new(Transform::of_real(&mut table, n));
         let place = table.pairs(window);
         let table = uploaded(ctx, table)?;
-        Ok(Self { n, hop, window: window.into(), centered: false, transform, place, table })
+        let window = window.into();
+        Ok(Self { n, hop, window, centered: false, pads_end: false, transform, place, table })
     }
 
     /// Lets the middle of frame k be at sample k hop: zeros come before and after the samples.
@@ -104,11 +106,21 @@ impl StftPlan {
         Self { centered: true, ..self }
     }
 
+    /// Adds a last frame, with zeros after the samples, if the others leave samples over, as `padded=True` of SciPy does.
+    /// In a centered plan, half a window of zeros after the samples counts as samples.
+    #[must_use]
+    pub fn pad_end(self) -> Self {
+        Self { pads_end: true, ..self }
+    }
+
     /// Returns the number of frames of a signal of `n` samples.
     pub fn frames(&self, n: usize) -> usize {
+        // The zeros around a centered signal are as many as the first frame has elements.
         match n.checked_sub(if self.centered { 0 } else { self.window.len() }) {
-            Some(rest) if n > 0 => 1 + rest / self.hop,
-            _ => 0,
+            _ if n == 0 => 0,
+            Some(rest) if self.pads_end => 1 + rest.div_ceil(self.hop),
+            Some(rest) => 1 + rest / self.hop,
+            None => usize::from(self.pads_end),
         }
     }
 
@@ -305,10 +317,11 @@ pub(crate) fn welch<const D: usize>(
     x: &DeviceArray<f32, D>,
     out: &DeviceArray<f32, D>,
 ) -> Result<()> {
-    if plan.centered {
+    if plan.centered || plan.pads_end {
         let object = format!("{}, argument `plan`: the place of its frames", subject(queue.verb));
-        let needed = "a plan that is not centered";
-        return Err(ErrorDetail::Value { object, found: "centered".into(), needed }.into());
+        let found = "partly outside of the samples".into();
+        let needed = "a plan without `centered` and `pad_end`";
+        return Err(ErrorDetail::Value { object, found, needed }.into());
     }
     let (signals, n) = signals_of(queue, x)?;
     let remedy = "in place of the samples, a spectrum has an axis of `bins()` frequencies";

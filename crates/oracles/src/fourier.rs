@@ -141,6 +141,8 @@ pub struct FramesOf<'a> {
     pub n: usize,
     /// `true` if the middle of the first frame is the first sample.
     pub centered: bool,
+    /// `true` if a last frame has the samples that the others leave over.
+    pub pads_end: bool,
 }
 
 impl FramesOf<'_> {
@@ -152,8 +154,11 @@ impl FramesOf<'_> {
         } else {
             [0, samples as i64 - width as i64]
         };
-        let starts = (first..=last).step_by(self.hop);
-        if samples == 0 { Vec::new() } else { starts.collect() }
+        let mut starts: Vec<i64> = (first..=last).step_by(self.hop).collect();
+        if self.pads_end && starts.last() != Some(&last) {
+            starts.push(starts.last().map_or(first, |start| start + self.hop as i64));
+        }
+        if samples == 0 { Vec::new() } else { starts }
     }
 }
 
@@ -162,7 +167,7 @@ impl FramesOf<'_> {
 /// # Example
 /// ```
 /// use fencepost_oracles::{self as host, FramesOf};
-/// let frames = FramesOf { window: &[1.0, 1.0], hop: 1, n: 2, centered: false };
+/// let frames = FramesOf { window: &[1.0, 1.0], hop: 1, n: 2, centered: false, pads_end: false };
 /// assert_eq!(host::stft(&[1.0, 3.0, 3.0], frames), [[4.0, 0.0], [-2.0, 0.0], [6.0, 0.0], [0.0, 0.0]]);
 /// ```
 pub fn stft(x: &[f64], frames: FramesOf<'_>) -> Vec<Complex> {
@@ -182,7 +187,7 @@ pub fn stft(x: &[f64], frames: FramesOf<'_>) -> Vec<Complex> {
 /// # Example
 /// ```
 /// use fencepost_oracles::{self as host, FramesOf};
-/// let frames = FramesOf { window: &[1.0, 1.0], hop: 1, n: 2, centered: false };
+/// let frames = FramesOf { window: &[1.0, 1.0], hop: 1, n: 2, centered: false, pads_end: false };
 /// let spectra = host::stft(&[1.0, 3.0, 3.0], frames);
 /// assert_eq!(host::istft(&spectra, frames, 4), None);
 /// assert_eq!(host::istft(&spectra, frames, 3), Some(vec![1.0, 3.0, 3.0]));
@@ -213,7 +218,7 @@ pub fn istft(x: &[Complex], frames: FramesOf<'_>, samples: usize) -> Option<Vec<
 /// # Example
 /// ```
 /// use fencepost_oracles::{self as host, FramesOf};
-/// let frames = FramesOf { window: &[1.0; 4], hop: 4, n: 4, centered: false };
+/// let frames = FramesOf { window: &[1.0; 4], hop: 4, n: 4, centered: false, pads_end: false };
 /// let power = host::welch(&[7.0, 5.0, 3.0, 5.0], frames, None, true);
 /// assert_eq!(power, Some(vec![0.0, 2.0, 0.0]));
 /// ```

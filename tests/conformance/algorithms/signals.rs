@@ -12,6 +12,7 @@ pub fn cases() -> Vec<Case> {
         case("a21_a_convolution_without_elements_is_zero", empty),
         case("a21_spectra_of_frames_are_those_of_the_host", frames),
         case("a21_the_inverse_of_spectra_of_frames_is_the_signal", again),
+        case("a21_samples_come_back_unless_no_frame_has_them", lost_samples),
         case("a21_mean_power_spectra_are_those_of_the_host", powers),
         case("a21_signals_have_the_results_of_numpy_and_scipy", literals),
         case("a01_signals_in_a_graph_equal_those_of_a_queue", in_a_graph),
@@ -189,17 +190,28 @@ fn bound(n: usize) -> f64 {
     (4.0 + 1.5 * (1.0 + (n as f64).log2())) * U
 }
 
+/// Kinds of frames that a list of plans is tried with: centered or not, and padded at the end or not.
+fn kinds(at: usize) -> [(bool, bool); 3] {
+    [(false, false), (true, false), (at % 2 == 0, true)]
+}
+
+/// Makes the plan for the frames of the host.
+fn plan_of(ctx: &Context, window: &[f32], frames: FramesOf<'_>) -> StftPlan {
+    let plan = StftPlan::padded(ctx, window, frames.hop, frames.n).unwrap();
+    let plan = if frames.centered { plan.centered() } else { plan };
+    if frames.pads_end { plan.pad_end() } else { plan }
+}
+
 fn frames(s: &Subject) {
     let (ctx, queue) = s.with_queue("q");
     let mut rng = fastrand::Rng::with_seed(233);
     with_shares(s, || {
-        for (window, hop, n, samples) in plans(s) {
-            for centered in [false, true] {
+        for (at, (window, hop, n, samples)) in plans(s).into_iter().enumerate() {
+            let of_window = exact(&window);
+            for (centered, pads_end) in kinds(at) {
                 let list = numbers(2 * samples, &mut rng);
-                let plan = StftPlan::padded(&ctx, &window, hop, n).unwrap();
-                let plan = if centered { plan.centered() } else { plan };
-                let of_window = exact(&window);
-                let frames = FramesOf { window: &of_window, hop, n, centered };
+                let frames = FramesOf { window: &of_window, hop, n, centered, pads_end };
+                let plan = plan_of(&ctx, &window, frames);
                 let expected: Vec<Complex> =
                     list.chunks(samples).flat_map(|signal| host::stft(&exact(signal), frames)).collect();
                 let shape = [2, plan.frames(samples), plan.bins()];
@@ -213,7 +225,7 @@ fn frames(s: &Subject) {
                 let (found, after) = rest.split_at(expected.len());
                 assert_eq!((before, after), (&[[7.0; 2]; 64][..], &[[7.0; 2]; 64][..]));
                 let wrong = error(parts(found), expected.iter().flatten().copied());
-                assert!(wrong <= bound(n), "{hop}, {n}, {samples}, {centered}: {wrong:e}");
+                assert!(wrong <= bound(n), "{hop}, {n}, {samples}, {centered}, {pads_end}: {wrong:e}");
             }
         }
     });
@@ -230,11 +242,10 @@ fn again(s: &Subject) {
             // Without small factors, by which the results would be divided.
             let unit = UNITS[at % UNITS.len()];
             let window: Vec<f32> = window.iter().map(|factor| (factor.abs() + 0.05) * unit).collect();
-            for centered in [false, true] {
-                let plan = StftPlan::padded(&ctx, &window, hop, n).unwrap();
-                let plan = if centered { plan.centered() } else { plan };
-                let of_window = exact(&window);
-                let frames = FramesOf { window: &of_window, hop, n, centered };
+            let of_window = exact(&window);
+            for (centered, pads_end) in kinds(at) {
+                let frames = FramesOf { window: &of_window, hop, n, centered, pads_end };
+                let plan = plan_of(&ctx, &window, frames);
                 let shape = [2, plan.frames(samples), plan.bins()];
                 let len: usize = shape.iter().product();
                 // Any spectra, also those of no signal.
@@ -254,10 +265,36 @@ fn again(s: &Subject) {
                     queue.istft(&plan, &x, &mut out.reshape([2, samples])?)
                 });
                 let wrong = error(exact(&found), expected);
-                assert!(wrong <= 4.0 * bound(n), "{hop}, {n}, {samples}, {centered}, {unit:e}: {wrong:e}");
+                let names = format!("{hop}, {n}, {samples}, {centered}, {pads_end}, {unit:e}");
+                assert!(wrong <= 4.0 * bound(n), "{names}: {wrong:e}");
             }
         }
     });
+}
+
+fn lost_samples(s: &Subject) {
+    let (ctx, queue) = s.with_queue("q");
+    let samples: Vec<f32> = (0..22).map(|i| 1.0 + (i % 7) as f32).collect();
+    let x = queue.array(&samples).unwrap();
+    let plan = |window: Window, n: usize, hop: usize| StftPlan::new(&ctx, &window.periodic(n), hop).unwrap();
+    let hann = plan(Window::Hann, 8, 4); // the first factor is 0
+    for (plan, lost) in [
+        (hann.clone(), vec![0, 20, 21]),
+        (hann.clone().pad_end(), vec![0]),
+        (hann.centered(), vec![]),
+        (plan(Window::Rectangle, 5, 8), vec![5, 6, 7, 13, 14, 15, 21]),
+        (plan(Window::Rectangle, 5, 6).pad_end(), vec![5, 11, 17]),
+    ] {
+        let mut spectra = queue.zeros::<[f32; 2], 2>([plan.frames(22), plan.bins()]).unwrap();
+        queue.stft(&plan, &x, &mut spectra).unwrap();
+        let mut again = queue.full([22], 9.0_f32).unwrap();
+        queue.istft(&plan, &spectra, &mut again).unwrap();
+        let found = queue.read(&again).wait().unwrap();
+        for (at, (found, sample)) in found.into_iter().zip(&samples).enumerate() {
+            let is_right = if lost.contains(&at) { found == 0.0 } else { (found - sample).abs() < 1e-4 };
+            assert!(is_right, "sample {at} without {lost:?} is {found} instead of {sample}");
+        }
+    }
 }
 
 fn powers(s: &Subject) {
@@ -269,9 +306,9 @@ fn powers(s: &Subject) {
             // A power does not depend on the unit of the window.
             let unit = UNITS[at % UNITS.len()];
             let window: Vec<f32> = window.iter().map(|factor| factor * unit).collect();
-            let plan = StftPlan::padded(&ctx, &window, hop, n).unwrap();
             let of_window = exact(&window);
-            let frames = FramesOf { window: &of_window, hop, n, centered: false };
+            let frames = FramesOf { window: &of_window, hop, n, centered: false, pads_end: false };
+            let plan = plan_of(&ctx, &window, frames);
             // A mean that is much larger than the rest, except where it stays.
             for (welch, rate, mean) in [
                 (Welch::density(48.0), Some(48.0), 100.0),
@@ -409,8 +446,9 @@ fn refused(s: &Subject) {
     let error = assert_refused!(queue.welch(&plan, Welch::spectrum(), &zeros([2, 15]), &mut power), Shape);
     assert!(error.to_string().starts_with("verb `welch`, argument `x`: array `"), "{error}");
     assert_refused!(queue.welch(&plan, Welch::spectrum(), &x, &mut out), Shape);
-    let centered = plan.clone().centered();
-    assert_refused!(queue.welch(&centered, Welch::spectrum(), &x, &mut power), Value);
+    for plan in [plan.clone().centered(), plan.clone().pad_end()] {
+        assert_refused!(queue.welch(&plan, Welch::spectrum(), &x, &mut power), Value);
+    }
     for rate in [0.0, -48.0, f64::NAN, f64::INFINITY] {
         let refused = queue.welch(&plan, Welch::density(rate), &x, &mut power);
         let error = assert_refused!(refused, Value);
