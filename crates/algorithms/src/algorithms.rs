@@ -2131,7 +2131,8 @@ pub trait Algorithms: sealed::Queue {
     }
 
     /// Enqueues `out` = `x` with frequency 0 in the middle of an axis, or of all axes of a whole array: the first half
-    /// of the elements is exchanged with the second one. Of an odd number, the first half has one element more.
+    /// of the elements is exchanged with the second one. Of an odd number, the first half has one element more. The
+    /// elements are whole words.
     ///
     /// # Example
     /// ```

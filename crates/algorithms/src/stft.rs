@@ -106,8 +106,8 @@ impl StftPlan {
         Self { centered: true, ..self }
     }
 
-    /// Adds a last frame, with zeros after the samples, if the others leave samples over, as `padded=True` of SciPy does.
-    /// In a centered plan, half a window of zeros after the samples counts as samples.
+    /// Adds a last frame, with zeros after the samples, if the others leave samples over, as `padded=True` of SciPy
+    /// does. In a centered plan, half a window of zeros after the samples counts as samples.
     #[must_use]
     pub fn pad_end(self) -> Self {
         Self { pads_end: true, ..self }
@@ -187,8 +187,8 @@ impl Welch {
         Self { rate: Some(rate), keeps_mean: false }
     }
 
-    /// Computes the power at each frequency: a tone gives its power as the height of its peak. The sum of the window must
-    /// not be 0.
+    /// Computes the power at each frequency: a tone gives its power as the height of its peak. The sum of the window
+    /// must not be 0.
     pub fn spectrum() -> Self {
         Self { rate: None, keeps_mean: false }
     }
