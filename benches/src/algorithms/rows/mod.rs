@@ -47,7 +47,7 @@ impl Size {
 }
 
 /// Rows, in the order of the table.
-pub(crate) const ALL: [(&str, Make); 103] = [
+pub(crate) const ALL: [(&str, Make); 106] = [
     ("copy kernel", elementwise::copy_kernel),
     ("read kernel", elementwise::read_kernel),
     ("fill", elementwise::fill),
@@ -148,7 +148,10 @@ pub(crate) const ALL: [(&str, Make); 103] = [
     ("random choice", random::choice),
     ("random permutation", random::permutation),
     ("fft, 1024 elements", transforms::rows),
+    ("fft, 2^16 elements", transforms::middle_rows),
     ("fft, 2^20 elements", transforms::whole),
+    ("fft, 13 * 2^9 elements", transforms::with_13),
+    ("rfft, 2^16 elements", transforms::real),
     ("convolve, 33 weights", transforms::few_weights),
     ("convolve, 1000 weights", transforms::many_weights),
 ];

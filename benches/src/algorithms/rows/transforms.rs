@@ -1,59 +1,84 @@
-use std::f64::consts::TAU;
-use std::mem::swap;
 use std::rc::Rc;
 
 use anyhow::Result;
-use fencepost::algorithms::{Algorithms as _, ConvolveMode, FftPlan};
+use fencepost::algorithms::{Algorithms as _, ConvolveMode, FftPlan, RealFftPlan};
 use fencepost::{CommandQueue, Context};
 use fencepost_oracles as host;
+use num_complex::Complex32;
 use rayon::prelude::*;
+use realfft::RealFftPlanner;
+use rustfft::FftPlanner;
 
-use super::{Size, TASK};
+use super::{Size, bytes};
 use crate::cpu::case::{Case, Program, Work};
 use crate::cpu::device::{Array, Enqueue};
 use crate::cpu::values::{Check, Item as _};
 
-type Complex32 = [f32; 2];
-
-/// Elements of a transform that one launch computes.
+/// Elements of a transform of one pass.
 const SHORT: usize = 1024;
-/// Elements of a transform of several launches.
+/// Elements of a transform of two passes.
+const MIDDLE: usize = 1 << 16;
+/// Elements of a transform of three passes.
 const LONG: usize = 1 << 20;
-/// The same in a quick run.
-const QUICK_LONG: usize = 1 << 13;
+/// Elements of a transform in a quick run, which also needs several passes.
+const QUICK: usize = 1 << 12;
+/// Elements of a transform that is a convolution.
+const WITH_13: usize = 13 << 9;
+/// Elements of the two transforms of that convolution, of two passes each.
+const OF_13: usize = 7 << 11;
 /// Results of a task of a convolution.
 const BLOCK: usize = 4096;
 
 /// Transforms the rows of a matrix.
 pub(super) fn rows(size: Size) -> Case {
-    transforms(size, SHORT, planned::<SHORT>)
+    let rows = size.many() / 2 / SHORT;
+    transforms(rows, SHORT, bytes(16 * rows * SHORT), planned::<SHORT>)
+}
+
+/// Transforms rows that need two passes.
+pub(super) fn middle_rows(size: Size) -> Case {
+    if size.quick {
+        return transforms(4, QUICK, bytes(2 * 16 * 4 * QUICK), planned::<QUICK>);
+    }
+    let rows = (size.many() / MIDDLE).max(1);
+    transforms(rows, MIDDLE, bytes(2 * 16 * rows * MIDDLE), planned::<MIDDLE>)
 }
 
 /// Transforms long rows.
 pub(super) fn whole(size: Size) -> Case {
     if size.quick {
-        return transforms(size, QUICK_LONG, planned::<QUICK_LONG>);
+        return transforms(2, QUICK, bytes(2 * 16 * 2 * QUICK), planned::<QUICK>);
     }
-    transforms(size, LONG, planned::<LONG>)
+    let rows = (size.many() / 2 / LONG).max(1);
+    transforms(rows, LONG, bytes(3 * 16 * rows * LONG), planned::<LONG>)
 }
 
-/// Returns a row of transforms of `n` elements each.
-fn transforms(size: Size, n: usize, prepare: fn(&Context) -> Result<Enqueue>) -> Case {
-    let rows = (size.many() / 2 / n).max(1);
-    let x: Vec<Complex32> = numbers(2 * rows * n, 71).chunks(2).map(|parts| [parts[0], parts[1]]).collect();
-    let exact = |[re, im]: &Complex32| [f64::from(*re), f64::from(*im)];
-    let spectrum = |row: &[Complex32]| host::fft(&row.iter().map(exact).collect::<Vec<_>>());
+/// Transforms rows whose length has the prime factor 13, as convolutions.
+pub(super) fn with_13(size: Size) -> Case {
+    let rows = (size.many() / 2 / WITH_13).max(1);
+    transforms(rows, WITH_13, bytes(4 * 16 * rows * OF_13), planned::<WITH_13>)
+}
+
+/// Returns a row of transforms of `n` elements each. Its work is the bytes that the passes read and write, 16 for each
+/// element and pass: the memory of a device allows as many a second as in the row `copy kernel`.
+fn transforms(rows: usize, n: usize, work: Work, prepare: fn(&Context) -> Result<Enqueue>) -> Case {
+    let x: Vec<[f32; 2]> = numbers(2 * rows * n, 71).chunks(2).map(|parts| [parts[0], parts[1]]).collect();
+    let exact = |[re, im]: &[f32; 2]| [f64::from(*re), f64::from(*im)];
+    let spectrum = |row: &[[f32; 2]]| host::fft(&row.iter().map(exact).collect::<Vec<_>>());
     let expected = x.chunks(n).flat_map(spectrum).map(|number| number.map(|part| part as f32));
-    // Each of the stages of radix 2 takes ten operations for two elements.
-    let work = Work::of(5.0 * (rows * n) as f64 * f64::from(n.ilog2()), "flop");
-    let roots = roots(n);
+    let plan = FftPlanner::<f32>::new().plan_fft_forward(n);
     let row = Case::of(
         Program::Launches(prepare),
         [x.clone()],
-        expected.collect::<Vec<Complex32>>(),
+        expected.collect::<Vec<[f32; 2]>>(),
         work,
-        move |[x], out: &mut [Complex32]| {
-            x.par_chunks(n).zip(out.par_chunks_mut(n)).for_each(|(x, out)| transform(x, &roots, out));
+        move |[x], out: &mut [[f32; 2]]| {
+            let scratch = || vec![Complex32::default(); plan.get_inplace_scratch_len()];
+            let rows = x.par_chunks(n).zip(out.par_chunks_mut(n));
+            rows.for_each_init(scratch, |scratch, (x, out)| {
+                out.copy_from_slice(x);
+                plan.process_with_scratch(bytemuck::cast_slice_mut(out), scratch);
+            });
         },
     );
     Case { check: Check::Close(1e-5), ..row }
@@ -63,52 +88,55 @@ fn transforms(size: Size, n: usize, prepare: fn(&Context) -> Result<Enqueue>) ->
 fn planned<const N: usize>(ctx: &Context) -> Result<Enqueue> {
     let plan = FftPlan::new(ctx, [N])?;
     Ok(Rc::new(move |queue: &CommandQueue, inputs: &[Array], out: &mut Array| -> Result<()> {
-        let x = Complex32::array(&inputs[0]);
-        let out = Complex32::array_mut(out);
+        let x = <[f32; 2]>::array(&inputs[0]);
+        let out = <[f32; 2]>::array_mut(out);
         let shape = [x.len() / N, N];
         Ok(queue.fft(&plan, &x.reshape(shape)?, &mut out.reshape(shape)?)?)
     }))
 }
 
-/// Returns the first half of the roots of unity.
-fn roots(n: usize) -> Vec<Complex32> {
-    let root = |k: usize| {
-        let (sin, cos) = (TAU * k as f64 / n as f64).sin_cos();
-        [cos as f32, -sin as f32]
-    };
-    (0..n / 2).map(root).collect()
+/// Transforms rows of real numbers.
+pub(super) fn real(size: Size) -> Case {
+    if size.quick {
+        return real_transforms(4, QUICK, planned_real::<QUICK>);
+    }
+    real_transforms((size.many() / MIDDLE).max(1), MIDDLE, planned_real::<MIDDLE>)
 }
 
-/// Transforms a power of two in stages of radix 2. Each stage writes its results in the order of the next one.
-fn transform(x: &[Complex32], roots: &[Complex32], out: &mut [Complex32]) {
-    let mut from = x.to_vec();
-    let mut to = vec![[0.0; 2]; x.len()];
-    let mut done = 1;
-    while done < x.len() {
-        let task = TASK.max(2 * done);
-        let tasks = to.par_chunks_mut(task).enumerate();
-        tasks.for_each(|(at, to)| stage(&from, roots, done, at * task / (2 * done), to));
-        swap(&mut from, &mut to);
-        done *= 2;
-    }
-    out.copy_from_slice(&from);
+/// Returns a row of transforms of `n` real numbers each. Half as many complex numbers need two passes, and the spectra
+/// one more.
+fn real_transforms(rows: usize, n: usize, prepare: fn(&Context) -> Result<Enqueue>) -> Case {
+    let x = numbers(rows * n, 74);
+    let spectrum = |row: &[f32]| host::rfft(&row.iter().map(|&x| f64::from(x)).collect::<Vec<_>>());
+    let expected = x.chunks(n).flat_map(spectrum).map(|number| number.map(|part| part as f32));
+    let plan = RealFftPlanner::<f32>::new().plan_fft_forward(n);
+    let row = Case::of(
+        Program::Launches(prepare),
+        [x.clone()],
+        expected.collect::<Vec<[f32; 2]>>(),
+        bytes(3 * 8 * rows * n),
+        move |[x], out: &mut [[f32; 2]]| {
+            let memory = || (vec![0.0_f32; n], plan.make_scratch_vec());
+            let rows = x.par_chunks(n).zip(out.par_chunks_mut(n / 2 + 1));
+            rows.for_each_init(memory, |(own, scratch), (x, out)| {
+                own.copy_from_slice(x);
+                let done = plan.process_with_scratch(own, bytemuck::cast_slice_mut(out), scratch);
+                done.expect("bug: the lengths are those of the plan");
+            });
+        },
+    );
+    Case { check: Check::Close(1e-5), ..row }
 }
 
-/// Computes the blocks of a stage from `first` on. `done` is the product of the radices of the earlier stages.
-fn stage(x: &[Complex32], roots: &[Complex32], done: usize, first: usize, out: &mut [Complex32]) {
-    let half = x.len() / 2;
-    for (block, out) in (first..).zip(out.chunks_mut(2 * done)) {
-        let [cos, sin] = roots[block * done];
-        let a = &x[block * done..][..done];
-        let b = &x[half + block * done..][..done];
-        let (sums, differences) = out.split_at_mut(done);
-        let elements = a.iter().zip(b);
-        for (([a, c], [b, d]), (sum, difference)) in elements.zip(sums.iter_mut().zip(differences)) {
-            let [re, im] = [a - b, c - d];
-            *sum = [a + b, c + d];
-            *difference = [cos * re - sin * im, cos * im + sin * re];
-        }
-    }
+/// Makes the plan of transforms of `N` real numbers.
+fn planned_real<const N: usize>(ctx: &Context) -> Result<Enqueue> {
+    let plan = RealFftPlan::new(ctx, [N])?;
+    Ok(Rc::new(move |queue: &CommandQueue, inputs: &[Array], out: &mut Array| -> Result<()> {
+        let x = f32::array(&inputs[0]);
+        let out = <[f32; 2]>::array_mut(out);
+        let rows = x.len() / N;
+        Ok(queue.rfft(&plan, &x.reshape([rows, N])?, &mut out.reshape([rows, N / 2 + 1])?)?)
+    }))
 }
 
 /// Multiplies the weights one by one.
