@@ -141,6 +141,33 @@ fn long(s: &Subject) {
         let ratio = energy(&exact(&found)) / energy(&exact(&list)) / n as f64;
         assert!((ratio - 1.0).abs() <= 2.0 * bound(n), "{n}: {ratio}");
     }
+    if large() {
+        longest(&queue);
+    }
+}
+
+/// Transforms an impulse and a tone of the largest lengths, whose results are known.
+fn longest(queue: &CommandQueue) {
+    // A prime number, so a convolution.
+    let n = (1 << 22) - 3;
+    let mut impulse = vec![[0.0_f32; 2]; n];
+    impulse[1] = [1.0, 0.0];
+    let turn = |k: usize| std::f64::consts::TAU * k as f64 / n as f64;
+    let expected: Vec<Complex> = (0..n).map(|k| [turn(k).cos(), -turn(k).sin()]).collect();
+    let found = transformed(queue, &impulse, [1, n, 1], FftNorm::Backward, false);
+    let wrong = error(&found, &expected);
+    assert!(wrong <= bound(n), "an impulse in {n}: {wrong:e}");
+
+    let n = 1 << 24;
+    let at = n / 3;
+    let turn = |k: usize| std::f64::consts::TAU * (k * at % n) as f64 / n as f64;
+    let tone: Vec<[f32; 2]> = (0..n).map(|k| [turn(k).cos() as f32, turn(k).sin() as f32]).collect();
+    let mut expected = vec![[0.0; 2]; n];
+    expected[at] = [1.0, 0.0];
+    let found = transformed(queue, &tone, [1, n, 1], FftNorm::Forward, false);
+    let wrong = error(&found, &expected);
+    // The tone itself is rounded.
+    assert!(wrong <= bound(n) + U, "a tone in {n}: {wrong:e}");
 }
 
 /// Returns each kind of factors, with those of forward and of inverse transforms of `n` elements. The host divides
