@@ -39,6 +39,7 @@ const BUILTINS: &[(&str, &str)] = shaders![
     "determinant.wgsl",
     "exact_column_products.wgsl",
     "exact_columns.wgsl",
+    "exact_matmul.wgsl",
     "exact_results.wgsl",
     "exact_row_products.wgsl",
     "exact_rows.wgsl",

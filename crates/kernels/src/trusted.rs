@@ -97,6 +97,12 @@ const TRUSTED: &[TrustedKernel] = &[
          with the number of words, and out has 20 for each column",
     ),
     all(
+        "exact_matmul",
+        "as matmul_tiles, for each element that is loaded or read again; before a lane reads the memory of the workgroup, the lanes \
+         write all lines of a tile; the first bit of a number is at most 530, so that it has three digits; out has 20 words for \
+         each sum",
+    ),
+    all(
         "exact_results",
         "sums has 20 words for each element of out, and offsets one element more; else as round_exact",
     ),

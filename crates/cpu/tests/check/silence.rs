@@ -94,6 +94,11 @@ fn r07_the_builtin_kernels_have_no_mistake() {
                 (params, vec![words(270), words(270), numbers(45)])
             }
             "exact_columns.wgsl" => (&[30, 7, 5, 3, 45, 0], vec![words(270), numbers(45)]),
+            "exact_matmul.wgsl" => {
+                let strides = [0, 20, 1, 0, 0, 0, 0, 19, 1, 0, 0, 0, 19, 1, 0, 0, 0];
+                let params = [&[4, 30, 19, 20, 20, 1, 1, 1][..], &strides].concat();
+                (params.leak(), vec![words(600), words(380), numbers(570)])
+            }
             "exact_results.wgsl" => {
                 // Each twentieth word has the kinds of terms that are not finite.
                 let sums = (0..200).map(|n| if n % 20 == 19 { 0 } else { n }).collect();

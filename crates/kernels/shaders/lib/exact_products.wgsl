@@ -9,9 +9,7 @@
 // others, which is multiplied by 2^12. So each product of two parts, and the sum of the middle two, is a float of 24 digits and
 // at most 2^22. It is a multiple of 2^-22, because the sum of the exponents is large enough: so it is the sum of two integers, as
 // in exact_window.
-
-// Digits of a factor that the first float does not have.
-const LOWER: u32 = 0xFFFu;
+//#use exact_product
 
 // Upper bounds of the magnitudes of both factors, their scales, and the sums of the integers of the high, the middle and the low
 // products of parts, of the first and of the second unit. A product is inside the window if both factors are below the bounds,
@@ -27,26 +25,7 @@ fn least_exponents(window: Products) -> u32 { return (window.tops.x >> 23u) + (w
 
 fn exponents_of(less_x: u32, less_y: u32) -> u32 { return (less_x >> 23u) + (less_y >> 23u); }
 
-// Adds the product of two floats, given by their bits.
-fn add_product(x: u32, y: u32) {
-    let size_x = x & ~SIGN;
-    let size_y = y & ~SIGN;
-    let minus = ((x ^ y) & SIGN) != 0u;
-    if max(size_x, size_y) >= INFINITY {
-        let is_nan = max(size_x, size_y) > INFINITY || min(size_x, size_y) == 0u;
-        kinds |= select(select(1u, 2u, minus), 4u, is_nan);
-        return;
-    }
-    let digits_x = digits_of(size_x);
-    let digits_y = digits_of(size_y);
-    let high_x = digits_x >> 12u;
-    let high_y = digits_y >> 12u;
-    let low_x = digits_x & LOWER;
-    let low_y = digits_y & LOWER;
-    let bit = place_of(size_x) + place_of(size_y);
-    let parts = vec3<u32>(low_x * low_y, high_x * low_y + low_x * high_y, high_x * high_y);
-    for (var k = 0u; k < 3u; k++) { add_number(parts[k], bit + 12u * k, minus); }
-}
+fn add_part(number: u32, bit: u32, minus: bool) { add_number(number, bit, minus); }
 
 // Returns the first 12 digits of a number, rounded.
 fn upper(number: f32) -> f32 { return bitcast<f32>((bitcast<u32>(number) + 0x800u) & ~LOWER); }

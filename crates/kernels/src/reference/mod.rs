@@ -198,6 +198,7 @@ mod tests {
         "determinant",
         "exact_column_products",
         "exact_columns",
+        "exact_matmul",
         "exact_results",
         "exact_row_products",
         "exact_rows",
