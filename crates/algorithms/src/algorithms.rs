@@ -44,7 +44,8 @@ use fencepost_core::{
 /// arrays and first elements.
 ///
 /// Results of `f32` are the same in each run on one device. A sum, a mean, a norm and an inner product of
-/// [`x.determinism(Determinism::Everywhere)`](DeviceArray::determinism) are the same on all devices.
+/// [`x.determinism(Determinism::Everywhere)`](DeviceArray::determinism) are the same on all devices, and so is a product
+/// of matrices with [`Matmul::determinism`].
 ///
 /// Elements are `f32`, `i32` or `u32`; some verbs also take vectors or structs. The crate documentation lists [costs,
 /// error bounds and sources](crate#costs-error-bounds-and-sources).
@@ -1361,6 +1362,9 @@ pub trait Algorithms: sealed::Queue {
     /// The elements are `f32`, `i32` or `u32`; `half::f16` with results of `half::f16` or `f32`; or `i8` with results
     /// of `i32`. Integers wrap. Sums of `half::f16` are sums of `f32`, rounded once at the end. If there are no
     /// products, because `a` has no columns, each sum is 0.
+    ///
+    /// [`Matmul::determinism`] gives results of `f32` the same bits on each device: each is the exact sum of the exact
+    /// products, rounded once, by the rules of [`sum`](Self::sum). A product of infinity and 0 makes it a NaN.
     ///
     /// # Shape
     /// `a` is `[.., m, k]`, `b` is `[.., k, n]` and `out` is `[.., m, n]`. A vector `[k]` is a row on the left and a

@@ -25,7 +25,7 @@ use fencepost_core::{
 use fencepost_derive::KernelArgs;
 
 /// Number of words of a sum in memory, as `exact_sum.wgsl` has it.
-const WORDS_OF_SUM: usize = 20;
+pub(crate) const WORDS_OF_SUM: usize = 20;
 /// The parameter `zero` of the kernels. The value is one that their compiler does not know.
 const ZERO: u32 = 0;
 
@@ -55,7 +55,11 @@ impl ExactSteps {
     }
 
     /// Compiles the kernel of the results. The number of terms of a mean is that of a segment if `of_segments`.
-    fn results(self, queue: &VerbQueue<'_>, of_segments: bool) -> Result<Kernel<ExactResultsArgs<'static>>> {
+    pub(crate) fn results(
+        self,
+        queue: &VerbQueue<'_>,
+        of_segments: bool,
+    ) -> Result<Kernel<ExactResultsArgs<'static>>> {
         let of_segments = f64::from(u8::from(of_segments));
         let overrides = [(SIZE, 256.0), ("FINISH", self.finish.number()), ("OFFSETS", of_segments)];
         trusted::kernel_with::<ExactResultsArgs>(queue, &overrides)
@@ -429,10 +433,10 @@ struct ExactSegmentProductsArgs<'a> {
 
 #[derive(KernelArgs)]
 #[kernel(source = "exact_results.wgsl", crate = fencepost_kernels)]
-struct ExactResultsArgs<'a> {
-    count: u32,
-    n: u32,
-    sums: &'a DeviceArray<u32>,
-    offsets: &'a DeviceArray<u32>,
-    out: &'a mut DeviceArray<u32>,
+pub(crate) struct ExactResultsArgs<'a> {
+    pub(crate) count: u32,
+    pub(crate) n: u32,
+    pub(crate) sums: &'a DeviceArray<u32>,
+    pub(crate) offsets: &'a DeviceArray<u32>,
+    pub(crate) out: &'a mut DeviceArray<u32>,
 }

@@ -45,6 +45,7 @@ mod distribution;
 mod eigen;
 mod elementwise;
 mod exact;
+mod exact_matmul;
 mod expression;
 mod factors;
 mod fft;

@@ -1,14 +1,15 @@
 //! Products of matrices.
 
 use crate::elementwise::flat;
+use crate::exact_matmul;
 use crate::matmul_kernel::{Epilogue, MatmulBlocks, parameters, parameters_of_sums, sums_kernel};
 use crate::products::Products;
 use crate::reducible::{Operation, Reducible};
 use crate::refusals::{Named, check};
-use crate::verb_queue::VerbQueue;
+use crate::verb_queue::{VerbQueue, subject};
 use fencepost_core::{
-    DType, DeviceArray, DynArg, DynKernel, Element, Grid, Matrices, NamedArg, Number, Result, Scalar,
-    covering_words, regrouped,
+    DType, Determinism, DeviceArray, DynArg, DynKernel, Element, ErrorDetail, Grid, Matrices, NamedArg,
+    Number, Result, Scalar, covering_words, regrouped,
 };
 use half::f16;
 
@@ -39,11 +40,19 @@ pub struct Matmul<'a, N: Element, P: Element = N> {
     pub bias: Option<&'a DeviceArray<P>>,
     /// WGSL expression of the results. In it, `x` is the result so far, of the type of the sums.
     pub activation: Option<&'a str>,
+    /// Runs in which results of `f32` have the same bits.
+    pub determinism: Determinism,
 }
 
 impl<N: Reducible, P: Element> Default for Matmul<'_, N, P> {
     fn default() -> Self {
-        Self { alpha: N::ONE, beta: N::identity(Operation::Sum), bias: None, activation: None }
+        Self {
+            alpha: N::ONE,
+            beta: N::identity(Operation::Sum),
+            bias: None,
+            activation: None,
+            determinism: Determinism::default(),
+        }
     }
 }
 
@@ -89,6 +98,32 @@ impl<'a, N: Element, P: Element> Matmul<'a, N, P> {
     #[must_use]
     pub fn activation(mut self, activation: &'a str) -> Self {
         self.activation = Some(activation);
+        self
+    }
+
+    /// Chooses where results of `f32` have the same bits. By default, these are runs on one device.
+    ///
+    /// With [`Determinism::Everywhere`], each result is the exact sum of the exact products, rounded once. The other
+    /// options must then be the default ones. For integers, the choice changes nothing.
+    ///
+    /// # Errors
+    /// The verb returns [`ErrorDetail::Value`](fencepost_core::ErrorDetail::Value) if `alpha` is not 1, if `beta` is
+    /// not 0, with a bias or an activation, and for factors of `half::f16`.
+    ///
+    /// # Example
+    /// ```
+    /// use fencepost::prelude::*;
+    /// # let (ctx, queue) = fencepost::doctest();
+    /// let a = ctx.array(&[1e30_f32, 3.0, 1e30])?;
+    /// let b = ctx.array(&[1e30_f32, 0.5, -1e30])?;
+    /// let mut out = ctx.zeros::<f32, 1>([1])?.reshape([])?;
+    /// queue.matmul(&a, &b, &mut out, Matmul::default().determinism(Determinism::Everywhere))?;
+    /// assert_eq!(queue.read(&out).wait()?, [1.5]);
+    /// # Ok::<(), fencepost::Error>(())
+    /// ```
+    #[must_use]
+    pub fn determinism(mut self, determinism: Determinism) -> Self {
+        self.determinism = determinism;
         self
     }
 }
@@ -167,8 +202,18 @@ pub(crate) fn matmul<T: Factor<P>, P: Element, const E: usize>(
     let mut products = Products::of(queue, &a, &b, &results)?;
     let bias = options.bias.map(|bias| checked_bias(queue, bias, products.columns)).transpose()?;
     let call = Operands { a: a.array(), b: b.array(), bias, out: results.array() };
+    let is_exact = options.determinism == Determinism::Everywhere
+        && <T::Sum as Element>::DTYPE.scalar() == Some(Scalar::F32);
+    if is_exact {
+        check_exact::<T, P>(queue, &options)?;
+    }
     if out.is_empty() {
         return call.check(queue);
+    }
+    if is_exact {
+        call.check(queue)?;
+        let [a, b] = [call.a, call.b].map(covering_words);
+        return exact_matmul::enqueue(queue, &products, [&a, &b], &mut covering_words(call.out));
     }
     if options.alpha == zero::<T::Sum>() {
         products.inner = 0; // no factor is read
@@ -225,6 +270,41 @@ pub(crate) fn matmul<T: Factor<P>, P: Element, const E: usize>(
     queue.launch_dyn(&sums_kernel, Grid::threads([products.results()]), &args)
 }
 
+/// Returns an error if the results of a call cannot be the same everywhere.
+fn check_exact<T: Factor<P>, P: Element>(
+    queue: &VerbQueue<'_>,
+    options: &Matmul<'_, T::Sum, P>,
+) -> Result<()> {
+    let refused = |what: &str, found: String, needed| {
+        let object = format!("{}: {what} with `Determinism::Everywhere`", subject(queue.verb));
+        Err(ErrorDetail::Value { object, found, needed }.into())
+    };
+    if T::DTYPE.scalar() != Some(Scalar::F32) {
+        return refused("the type of the factors", format!("`{}`", T::DTYPE), "`f32`, `i32`, `u32` or `i8`");
+    }
+    if options.alpha != T::Sum::ONE {
+        return refused("the option `alpha`", number_of(options.alpha), "1");
+    }
+    if options.beta != zero::<T::Sum>() {
+        return refused("the option `beta`", number_of(options.beta), "0");
+    }
+    if options.bias.is_some() {
+        return refused(
+            "the option `bias`",
+            "an array".into(),
+            "no bias, and an addition after the product,",
+        );
+    }
+    match options.activation {
+        Some(text) => refused(
+            "the option `activation`",
+            format!("`{text}`"),
+            "no activation, and `map` after the product,",
+        ),
+        None => Ok(()),
+    }
+}
+
 /// Enqueues the launch that computes products, or their shares.
 #[track_caller]
 fn multiply<'a, T: Element, R: Element>(
@@ -264,6 +344,11 @@ fn unread<T: Element, R: Element>(queue: &VerbQueue<'_>, other: &DeviceArray<T>)
         Some(same) => Ok(same),
         None => queue.scratch(1),
     }
+}
+
+/// Returns the text of a number of `f32`.
+fn number_of<N: Reducible>(x: N) -> String {
+    format!("{:?}", f32::from_bits(x.to_word()))
 }
 
 fn zero<N: Reducible>() -> N {

@@ -3,7 +3,7 @@
 use crate::expression;
 use crate::grid::folded;
 use crate::products::{MatrixPlaces, Products};
-use crate::shares::Shares;
+use crate::shares::{InnerLimits, Shares};
 use crate::trusted;
 use crate::tuning::{SIZE, by_adapter, limit};
 use crate::typed_kernel::value;
@@ -174,21 +174,15 @@ impl MatmulBlocks {
     /// Divides the inner index: few workgroups with long sums have several shares. The division depends only on the
     /// shape and the kind of the device, so the order of the additions does too.
     pub(crate) fn shares(&self, queue: &VerbQueue<'_>, inner: usize) -> Shares {
-        if inner == 0 {
-            return Shares::one(0);
-        }
         let wanted = limit(by_adapter(queue, 16, 256), 7);
         // The invocations of a workgroup for rows divide its share.
-        let [undivided, least] = if self.stem == "matmul_rows" {
-            [limit(16_384, 9), limit(4096, 4)]
+        let [undivided, least, most] = if self.stem == "matmul_rows" {
+            [limit(16_384, 9), limit(4096, 4), MOST_IN_SHARE * 16]
         } else {
-            [limit(1024, 9), limit(256, 4)]
+            [limit(1024, 9), limit(256, 4), MOST_IN_SHARE]
         };
-        let several = if inner <= undivided { 1 } else { (wanted / self.groups).clamp(1, inner / least) };
-        let most = if self.stem == "matmul_rows" { MOST_IN_SHARE * 16 } else { MOST_IN_SHARE };
-        let count = several.max(inner.div_ceil(most));
-        let share = inner.div_ceil(count).next_multiple_of(4);
-        Shares { elements: inner, share, count: inner.div_ceil(share) }
+        let limits = InnerLimits { wanted, undivided, least, most, multiple: 4 };
+        Shares::of_inner(inner, self.groups, &limits)
     }
 
     /// Compiles the kernel.

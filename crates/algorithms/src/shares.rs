@@ -23,6 +23,21 @@ pub struct Shares {
     pub(crate) count: usize,
 }
 
+/// Numbers that decide how the inner index of products of matrices is divided.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct InnerLimits {
+    /// Number of workgroups up to which there are several shares.
+    pub(crate) wanted: usize,
+    /// Maximum number of inner indices that have one share on any device.
+    pub(crate) undivided: usize,
+    /// Approximate minimum number of inner indices of a share, if there are several shares. It is at most `undivided`.
+    pub(crate) least: usize,
+    /// Maximum number of inner indices of a share: a multiple of `multiple`.
+    pub(crate) most: usize,
+    /// A share consists of a multiple of this number of inner indices. The last share may have fewer.
+    pub(crate) multiple: usize,
+}
+
 impl Shares {
     /// Divides `elements` elements, of which there must be at least one.
     pub(crate) fn of(elements: usize) -> Self {
@@ -45,6 +60,19 @@ impl Shares {
         Self { elements, share, count: elements.div_ceil(share) }
     }
 
+    /// Divides the inner index of products of matrices, whose results have this number of workgroups. Few workgroups with
+    /// long sums have several shares.
+    pub(crate) fn of_inner(inner: usize, groups: usize, limits: &InnerLimits) -> Self {
+        if inner == 0 {
+            return Self::one(0);
+        }
+        let &InnerLimits { wanted, undivided, least, most, multiple } = limits;
+        let several = if inner <= undivided { 1 } else { (wanted / groups).clamp(1, inner / least) };
+        let count = several.max(inner.div_ceil(most));
+        let share = inner.div_ceil(count).next_multiple_of(multiple);
+        Self { elements: inner, share, count: inner.div_ceil(share) }
+    }
+
     /// Gives all elements to one workgroup.
     pub(crate) fn one(elements: usize) -> Self {
         Self { elements, share: elements, count: 1 }
@@ -63,6 +91,22 @@ mod tests {
             assert!((shares.count - 1) * shares.share < elements, "{shares:?}: a share is empty");
             assert!((1..=MOST_SHARES).contains(&shares.count), "{shares:?}");
         }
+    }
+
+    #[test]
+    fn shares_of_an_inner_index_cover_it_and_have_at_most_the_limit() {
+        let limits = InnerLimits { wanted: 256, undivided: 1024, least: 256, most: 8192, multiple: 32 };
+        for inner in [1, 31, 1024, 1025, 8192, 8193, 100_000, (1 << 31) - 1] {
+            for groups in [1, 100, 10_000] {
+                let shares = Shares::of_inner(inner, groups, &limits);
+                assert!(shares.count * shares.share >= inner, "{shares:?}");
+                assert!((shares.count - 1) * shares.share < inner, "{shares:?}: a share is empty");
+                assert!(shares.share <= 8192 && shares.share.is_multiple_of(32), "{shares:?}");
+                let is_divided = inner > 8192 || (groups <= 128 && inner > 1024);
+                assert_eq!(shares.count > 1, is_divided, "{shares:?} of {groups} workgroups");
+            }
+        }
+        assert_eq!(Shares::of_inner(0, 5, &limits), Shares::one(0));
     }
 
     #[test]
