@@ -102,50 +102,22 @@ pub(crate) fn enqueue<T: Reducible, const D: usize, const E: usize>(
     if x.is_empty() {
         return queue.fill(&mut out, steps.of_none());
     }
-    let spacing = Spacing::of(view);
-    ExactTerms { view, spacing: [spacing; 2], x: &x, y: &y }.enqueue(queue, steps, &mut out)
+    ExactTerms { view, x: &x, y: &y }.enqueue(queue, steps, &mut out)
 }
 
-/// Distances between terms in an array: of the sums with neighbouring numbers, and of the terms of a sum.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct Spacing {
-    pub(crate) outer: usize,
-    pub(crate) inner: usize,
-    pub(crate) step: usize,
-}
-
-impl Spacing {
-    /// Returns the distances between the elements of a view.
-    fn of(view: View) -> Self {
-        Self { outer: view.n * view.inner, inner: 1, step: view.inner }
-    }
-}
-
-/// The terms of several sums: term `i` of the sum with the numbers `o` and `c` is at `o * outer + c * inner + i * step`
-/// in each array. The numbers are those of the view, which has at least one sum and one term. Sums of products take any
-/// distances, so a product of two matrices has this form too; other sums take the distances of the view.
-pub(crate) struct ExactTerms<'a> {
-    pub(crate) view: View,
-    /// Distances in `x` and in `y`.
-    pub(crate) spacing: [Spacing; 2],
-    pub(crate) x: &'a DeviceArray<u32>,
+/// The terms of several sums: the elements along the axis of a view, which has at least one sum and one term.
+struct ExactTerms<'a> {
+    view: View,
+    x: &'a DeviceArray<u32>,
     /// Other factors of products. Without products, it is not read.
-    pub(crate) y: &'a DeviceArray<u32>,
+    y: &'a DeviceArray<u32>,
 }
 
 impl ExactTerms<'_> {
     /// Enqueues the launches: one, or two and a fill of scratch memory with a sum for each result.
     #[track_caller]
-    pub(crate) fn enqueue(
-        &self,
-        queue: &VerbQueue<'_>,
-        steps: ExactSteps,
-        out: &mut DeviceArray<u32>,
-    ) -> Result<()> {
-        let is_plain = self.spacing == [Spacing::of(self.view); 2];
-        debug_assert!(steps.products || is_plain, "bug: sums of elements take no distances");
-        let (rows, shares) =
-            if is_plain { self.view.shares() } else { (false, Shares::of_column(self.view.n)) };
+    fn enqueue(&self, queue: &VerbQueue<'_>, steps: ExactSteps, out: &mut DeviceArray<u32>) -> Result<()> {
+        let (rows, shares) = self.view.shares();
         let kernel = ExactKernel::compiled(queue, self, steps, rows, shares)?;
         if shares.count == 1 {
             return self.launch(queue, &kernel, shares, out);
@@ -205,24 +177,8 @@ impl ExactTerms<'_> {
                 queue.launch(kernel, Grid::threads([all]), args)
             }
             ExactKernel::ColumnProducts(kernel) => {
-                let [of_x, of_y] = self.spacing;
-                let args = ExactColumnProductsArgs {
-                    n,
-                    share,
-                    in_column: in_row,
-                    inner,
-                    count,
-                    outer_x: of_x.outer as u32,
-                    inner_x: of_x.inner as u32,
-                    step_x: of_x.step as u32,
-                    outer_y: of_y.outer as u32,
-                    inner_y: of_y.inner as u32,
-                    step_y: of_y.step as u32,
-                    zero,
-                    x,
-                    y,
-                    out,
-                };
+                let args =
+                    ExactColumnProductsArgs { n, share, in_column: in_row, inner, count, zero, x, y, out };
                 queue.launch(kernel, Grid::threads([all]), args)
             }
         }
@@ -394,12 +350,6 @@ struct ExactColumnProductsArgs<'a> {
     in_column: u32,
     inner: u32,
     count: u32,
-    outer_x: u32,
-    inner_x: u32,
-    step_x: u32,
-    outer_y: u32,
-    inner_y: u32,
-    step_y: u32,
     zero: u32,
     x: &'a DeviceArray<u32>,
     y: &'a DeviceArray<u32>,

@@ -87,10 +87,7 @@ const TRUSTED: &[TrustedKernel] = &[
         "as cholesky, with all elements; the row of a pivot is one that a loop up to n has seen, or the first of it; each step \
          writes the pivot of the next one",
     ),
-    all(
-        "exact_column_products",
-        "the host derives the counts and the distances from the shapes; else as exact_columns",
-    ),
+    all("exact_column_products", "as exact_columns"),
     all(
         "exact_columns",
         "the host derives the counts from the shape, so that an element is below n times the columns; a word of a sum is compared \
