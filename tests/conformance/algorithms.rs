@@ -7,6 +7,7 @@ mod bodies;
 mod by_key;
 mod elementwise;
 mod everywhere;
+mod everywhere_matmul;
 mod exact_sums;
 mod filters;
 mod fourier;
@@ -90,6 +91,7 @@ pub fn cases() -> Vec<Case> {
         bodies::cases(),
         elementwise::cases(),
         everywhere::cases(),
+        everywhere_matmul::cases(),
         exact_sums::cases(),
         filters::cases(),
         fourier::cases(),

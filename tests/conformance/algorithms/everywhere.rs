@@ -32,8 +32,8 @@ pub fn cases() -> Vec<Case> {
     ]
 }
 
-const EVERYWHERE: Determinism = Determinism::Everywhere;
-const SMALLEST: f32 = f32::from_bits(1);
+pub(super) const EVERYWHERE: Determinism = Determinism::Everywhere;
+pub(super) const SMALLEST: f32 = f32::from_bits(1);
 
 /// Returns the bits of the result of a verb that writes one.
 #[track_caller]
@@ -64,16 +64,16 @@ fn finite(rng: &mut fastrand::Rng) -> f32 {
 }
 
 /// Returns a number with a sign, random digits and this exponent.
-fn with_exponent(rng: &mut fastrand::Rng, exponent: u32) -> f32 {
+pub(super) fn with_exponent(rng: &mut fastrand::Rng, exponent: u32) -> f32 {
     f32::from_bits(rng.u32(..) & 0x807F_FFFF | exponent << 23)
 }
 
 /// Number of kinds of lists.
-const KINDS: usize = 7;
+pub(super) const KINDS: usize = 7;
 
 /// Returns a list of one kind: numbers of about one size, of all sizes, subnormal ones, most of them 0, of sizes that grow or
 /// shrink along the list, and of two sizes.
-fn list_of(kind: usize, len: usize, rng: &mut fastrand::Rng) -> Vec<f32> {
+pub(super) fn list_of(kind: usize, len: usize, rng: &mut fastrand::Rng) -> Vec<f32> {
     let exponent = |i: usize| 1 + (i * 253 / len.max(1)) as u32;
     let number = |i: usize| match kind {
         0 => rng.f32() - 0.4,

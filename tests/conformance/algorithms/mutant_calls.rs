@@ -686,6 +686,7 @@ impl Calls {
                 q.scatter_add(&x, &a.sorted, &mut a.out.slice(0..300)?.cast_bits())
             });
         }
+        self.matrices_everywhere();
         // Sums and means of two, and norms of four, beside and on the middle between two floats.
         for terms in MIDDLES {
             self.add(format!("results everywhere between two numbers: {terms}"), move |q, a| {

@@ -133,11 +133,14 @@ const SPARSE: &[&str] = &[
 ];
 const FILTERS: &[&str] = &["beside", "filter_direct", "filter_separable"];
 const EXACT: &[&str] = &[
+    "exact_carries",
     "exact_column_products",
     "exact_columns",
     "exact_finish",
     "exact_group",
+    "exact_matmul",
     "exact_memory",
+    "exact_product",
     "exact_product_range",
     "exact_products",
     "exact_range",

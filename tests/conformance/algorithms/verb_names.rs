@@ -70,7 +70,7 @@ fn overlaps(s: &Subject) {
 }
 
 /// Verbs that accept arrays of any lengths, and verbs that always get fitting arrays in the table.
-const ANY_SHAPES: [&str; 35] = [
+const ANY_SHAPES: [&str; 36] = [
     "sum axis",
     "prod axis",
     "min axis skip_nan",
@@ -89,6 +89,7 @@ const ANY_SHAPES: [&str; 35] = [
     "mad axis",
     "sum axis everywhere",
     "norm axis everywhere",
+    "matmul everywhere",
     "iota",
     "scan_in_place",
     "sort_in_place",

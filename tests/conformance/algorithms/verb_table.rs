@@ -699,6 +699,16 @@ pub(crate) fn table() -> Vec<Verb> {
         verb("sum first everywhere", |q, a| {
             q.sum(a.numbers.first(&a.count).determinism(EVERYWHERE), &mut a.float())
         }),
+        verb("matmul everywhere", |q, a| {
+            let x = a.tall()?;
+            let everywhere = Matmul::default().determinism(EVERYWHERE);
+            q.matmul(x.transposed(), &x, &mut a.square(&a.out)?, everywhere)
+        }),
+        verb("matmul of vectors everywhere", |q, a| {
+            let everywhere = Matmul::default().determinism(EVERYWHERE);
+            let mut out = a.float().slice(0..1)?.reshape([])?;
+            q.matmul(&a.numbers, &a.sorted.cast_bits::<f32>(), &mut out, everywhere)
+        }),
         verb("scatter_add floats", |q, a| q.scatter_add(&a.numbers, &a.x, &mut a.floats())),
         verb("random_permutation", |q, a| q.random_permutation(&mut a.out, Philox::seed(5))),
         // Few elements, because the CPU recorder interprets the kernels. 1,500 elements are two passes.

@@ -1,7 +1,27 @@
 //! Calls of products of matrices.
 
-use super::Calls;
+use super::{Arrays, Calls, EVERYWHERE, FACTORS, TERMS, WEIGHTS};
 use fencepost::algorithms::prelude::*;
+use fencepost::{CommandQueue, DeviceArray, Result, Shape};
+
+/// Bits of elements, made of a random word `x`: of exponents up to 14 apart, and exact powers of two of these.
+const NEAR: [&str; 2] = [
+    "(x & 0x807fffffu) | ((120u + (x >> 9u) % 15u) << 23u)",
+    "(x & 0x80000000u) | ((120u + (x >> 9u) % 15u) << 23u)",
+];
+
+/// Returns elements of the kind `bits`, and others of near exponents.
+fn factors(q: &CommandQueue, a: &Arrays, bits: &str) -> Result<[DeviceArray<f32>; 2]> {
+    let mut x = a.other.clone();
+    let mut y = a.out.clone();
+    q.map(&a.y, bits, &mut x)?;
+    q.map(&a.y, FACTORS, &mut y)?;
+    Ok([x, y].map(|list| list.cast_bits()))
+}
+
+fn everywhere() -> Matmul<'static, f32> {
+    Matmul::default().determinism(EVERYWHERE)
+}
 
 impl Calls {
     pub(super) fn matrices(&mut self) {
@@ -66,6 +86,64 @@ impl Calls {
             let left = a.y.slice(0..160)?.reshape([2, 4, 20])?;
             let right = a.sorted.slice(0..160)?.reshape([2, 20, 4])?;
             q.matmul(&left, &right, &mut a.out.slice(0..32)?.reshape([2, 4, 4])?, Matmul::default())
+        });
+    }
+
+    /// Adds products of floats that are the same everywhere.
+    pub(super) fn matrices_everywhere(&mut self) {
+        // Several tiles, few rows and columns, several lines of 32 inner indices, and shares of the inner index. One call
+        // has all shapes, so that other calls are tried too.
+        let shapes = [[5, 33, 6], [1, 41, 8], [8, 40, 1], [2, 40, 2], [9, 35, 9], [3, 100, 2], [1, 300, 1]];
+        for bits in NEAR.into_iter().chain(TERMS).chain([WEIGHTS[0], WEIGHTS[2], WEIGHTS[4]]) {
+            self.add(format!("matmul everywhere of {bits}"), move |q, a| {
+                let [x, y] = factors(q, a, bits)?;
+                let mut at = 0;
+                for [rows, inner, columns] in shapes {
+                    let mut part = || -> Result<DeviceArray<f32, 2>> {
+                        let results = at..at + rows * columns;
+                        at = results.end;
+                        a.both.slice(results)?.cast_bits().reshape([rows, columns])
+                    };
+                    let x = x.slice(0..rows * inner)?;
+                    let y = y.slice(0..inner * columns)?;
+                    let left = x.reshape([rows, inner])?;
+                    let right = y.reshape([inner, columns])?;
+                    q.matmul(&left, &right, &mut part()?, everywhere())?;
+                    let left = x.reshape([inner, rows])?.transposed();
+                    let right = y.reshape([columns, inner])?.transposed();
+                    q.matmul(left, right, &mut part()?, everywhere())?;
+                }
+                Ok(())
+            });
+        }
+        self.add("matmul everywhere of stacks", |q, a| {
+            let [x, y] = factors(q, a, NEAR[0])?;
+            let left = x.slice(0..102)?.reshape([1, 3, 1, 2, 17])?;
+            let right = y.slice(0..204)?.reshape([2, 1, 2, 17, 3])?;
+            let mut out = a.both.slice(0..72)?.cast_bits().reshape([2, 3, 2, 2, 3])?;
+            q.matmul(&left, &right, &mut out, everywhere())
+        });
+        // A grid in several rows has a workgroup too many.
+        self.add("matmul everywhere of 7 vectors", |q, a| {
+            let [x, y] = factors(q, a, NEAR[0])?;
+            let left = x.slice(0..35)?.reshape([1, 35])?;
+            let right = y.slice(0..245)?.reshape([7, 35, 1])?;
+            q.matmul(&left, &right, &mut a.few.slice(0..7)?.cast_bits().reshape([7, 1, 1])?, everywhere())
+        });
+        // The results of shares pass through memory, and are copied to the padded matrix.
+        self.add("matmul everywhere to a padded matrix", |q, a| {
+            let [x, y] = factors(q, a, NEAR[0])?;
+            let left = x.slice(0..300)?.reshape([3, 100])?;
+            let right = y.slice(0..200)?.reshape([100, 2])?;
+            let mut out = q.full(Shape::padded([3, 2], [4, 5]), 0.5_f32)?;
+            q.matmul(&left, &right, &mut out, everywhere())?;
+            q.copy_strided(
+                [20],
+                Matrices::from(&out).array(),
+                Strides { first: 0, strides: [1] },
+                &mut a.both.cast_bits(),
+                Strides { first: 0, strides: [1] },
+            )
         });
     }
 
