@@ -13,7 +13,7 @@ const EVERYWHERE: Determinism = Determinism::Everywhere;
 const CLOSE: Check = Check::Close(1e-4);
 
 /// Returns floats from 0 to 1.
-fn floats(count: usize, seed: u64) -> Vec<f32> {
+pub(super) fn floats(count: usize, seed: u64) -> Vec<f32> {
     let mut random = fastrand::Rng::with_seed(seed);
     (0..count).map(|_| random.f32()).collect()
 }

@@ -47,7 +47,7 @@ impl Size {
 }
 
 /// Rows, in the order of the table.
-pub(crate) const ALL: [(&str, Make); 106] = [
+pub(crate) const ALL: [(&str, Make); 107] = [
     ("copy kernel", elementwise::copy_kernel),
     ("read kernel", elementwise::read_kernel),
     ("fill", elementwise::fill),
@@ -134,6 +134,7 @@ pub(crate) const ALL: [(&str, Make); 106] = [
     ("matmul, stack", products::stack),
     ("matmul, long sums", products::long_sums),
     ("matmul, vector", products::vector),
+    ("matmul, everywhere", products::everywhere),
     ("sparse, short rows", sparse::short_rows),
     ("sparse, long rows", sparse::long_rows),
     ("sparse, few rows", sparse::few_rows),

@@ -1,11 +1,13 @@
-use fencepost::algorithms::{Algorithms as _, Matmul};
+use fencepost::algorithms::{Algorithms as _, Determinism, Matmul};
 use ndarray::linalg::{general_mat_mul, general_mat_vec_mul};
 use ndarray::{ArrayView1, ArrayView2, ArrayViewMut1, ArrayViewMut2};
 use rayon::prelude::*;
 
+use super::everywhere::floats;
 use super::{COLUMNS, Size, bytes};
 use crate::cpu::case::{Case, Work};
 use crate::cpu::cases::whole_floats;
+use crate::cpu::values::Check;
 
 /// Maximum number of rows of the results of a task of plain Rust.
 const ROWS: usize = 64;
@@ -21,9 +23,38 @@ struct Stack {
     columns: usize,
 }
 
+impl Stack {
+    /// Returns the sizes of one product of square matrices.
+    fn square(size: Size) -> Self {
+        let side = if size.quick { 64 } else { 1024 };
+        Self { matrices: 1, rows: side, inner: side, columns: side }
+    }
+}
+
 pub(super) fn square(size: Size) -> Case {
-    let side = if size.quick { 64 } else { 1024 };
-    of_matrices(Stack { matrices: 1, rows: side, inner: side, columns: side })
+    of_matrices(Stack::square(size))
+}
+
+/// Computes results that are the same on all devices, with the sizes of `square`.
+pub(super) fn everywhere(size: Size) -> Case {
+    let stack = Stack::square(size);
+    let side = stack.rows;
+    let a = floats(side * side, 86);
+    let b = floats(side * side, 87);
+    let expected = rounded(&a, &b, side);
+    let case = Case::verb(
+        [a, b],
+        expected,
+        Work::of(2.0 * (side * side * side) as f64, "flop"),
+        move |queue, [a, b], out| {
+            let a = a.reshape([side, side])?;
+            let b = b.reshape([side, side])?;
+            let options = Matmul::default().determinism(Determinism::Everywhere);
+            queue.matmul(&a, &b, &mut out.reshape([side, side])?, options)
+        },
+        move |[a, b], out| plain(a, b, out, stack),
+    );
+    Case { check: Check::Close(1e-4), ..case }
 }
 
 pub(super) fn stack(size: Size) -> Case {
@@ -91,6 +122,19 @@ fn products(a: &[f32], b: &[f32], Stack { rows, inner, columns, .. }: Stack) -> 
         }
     }
     out
+}
+
+/// Computes the results of square matrices by sums in double precision.
+fn rounded(a: &[f32], b: &[f32], side: usize) -> Vec<f32> {
+    let sums = |factors: &[f32]| {
+        let mut sums = vec![0.0; side];
+        for (&factor, row) in factors.iter().zip(b.chunks(side)) {
+            let products = row.iter().map(|&x| f64::from(factor) * f64::from(x));
+            sums.iter_mut().zip(products).for_each(|(sum, product)| *sum += product);
+        }
+        sums.into_iter().map(|sum| sum as f32)
+    };
+    a.par_chunks(side).flat_map_iter(sums).collect()
 }
 
 /// Computes the results by the crate `matrixmultiply`, which ndarray calls, on all threads.
