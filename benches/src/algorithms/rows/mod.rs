@@ -4,6 +4,7 @@ mod elementwise;
 mod everywhere;
 mod histograms;
 mod images;
+mod linear_algebra;
 mod moves;
 mod products;
 mod random;
@@ -47,7 +48,7 @@ impl Size {
 }
 
 /// Rows, in the order of the table.
-pub(crate) const ALL: [(&str, Make); 107] = [
+pub(crate) const ALL: [(&str, Make); 111] = [
     ("copy kernel", elementwise::copy_kernel),
     ("read kernel", elementwise::read_kernel),
     ("fill", elementwise::fill),
@@ -135,6 +136,10 @@ pub(crate) const ALL: [(&str, Make); 107] = [
     ("matmul, long sums", products::long_sums),
     ("matmul, vector", products::vector),
     ("matmul, everywhere", products::everywhere),
+    ("cholesky, 32 x 32", linear_algebra::cholesky),
+    ("lu, 32 x 32", linear_algebra::lu),
+    ("qr, 32 x 32", linear_algebra::qr),
+    ("solve, 32 x 32", linear_algebra::solve),
     ("sparse, short rows", sparse::short_rows),
     ("sparse, long rows", sparse::long_rows),
     ("sparse, few rows", sparse::few_rows),
