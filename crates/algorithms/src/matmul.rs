@@ -40,7 +40,7 @@ pub struct Matmul<'a, N: Element, P: Element = N> {
     pub bias: Option<&'a DeviceArray<P>>,
     /// WGSL expression of the results. In it, `x` is the result so far, of the type of the sums.
     pub activation: Option<&'a str>,
-    /// Runs in which results of `f32` have the same bits.
+    /// The runs in which results of `f32` have the same bits.
     pub determinism: Determinism,
 }
 

@@ -94,7 +94,7 @@ fn products(s: &Subject) {
     with_forms(s, || {
         for (at, &shape) in shapes(s).iter().enumerate() {
             let [rows, inner, columns] = shape;
-            let kinds = if at == 0 || large() { (0..KINDS).collect() } else { vec![at % KINDS] };
+            let kinds: Vec<usize> = if at == 0 || large() { (0..KINDS).collect() } else { vec![at % KINDS] };
             for kind in kinds {
                 let x = list_of(kind, rows * inner, &mut rng);
                 let y = list_of((kind + at) % KINDS, inner * columns, &mut rng);
