@@ -233,17 +233,17 @@ fn distant(s: &Subject) {
 }
 
 fn filled(s: &Subject) {
-    // The integers of these elements have all bits, so that their sums are the largest ones.
+    // These elements have all digits, so that the sums of their integers are the largest ones.
     let queue = s.ctx().queue("q");
     let shape = [18, 64, 5];
     let [rows, inner, columns] = shape;
     for exponent in [0_u32, 12, 127, 254] {
         let most = f32::from_bits(exponent << 23 | 0x7F_FFFF);
         for signs in [[1.0, 1.0], [-1.0, 1.0]] {
-            let x = vec![signs[0] * most; rows * inner];
+            let largest = vec![signs[0] * most; rows * inner];
             let y = vec![signs[1] * most; inner * columns];
-            compare(&queue, [&x, &y], shape, &format!("elements {most}"));
-            // A larger element in each line leaves fewer digits for the others.
+            compare(&queue, [&largest, &y], shape, &format!("elements {most}"));
+            // A larger element in each line moves the digits of the others to lower integers.
             for below in [11, 12, 13] {
                 let Some(lower) = exponent.checked_sub(below) else { continue };
                 let less = f32::from_bits(lower << 23 | 0x7F_FFFF);
@@ -253,6 +253,7 @@ fn filled(s: &Subject) {
                 let x = of(signs[0], rows * inner, &|i| i % inner % 32 == 5);
                 let y = of(signs[1], inner * columns, &|i| i / columns % 32 == 9);
                 compare(&queue, [&x, &y], shape, &format!("{below} orders below {most}"));
+                compare(&queue, [&largest, &y], shape, &format!("{most}, and {below} orders below it"));
             }
         }
     }
