@@ -220,7 +220,7 @@ fn bound(n: usize) -> f64 {
 
 /// Kinds of frames that a list of plans is tried with: centered or not, and padded at the end or not.
 fn kinds(at: usize) -> [(bool, bool); 3] {
-    [(false, false), (true, false), (at % 2 == 0, true)]
+    [(false, false), (true, false), (at.is_multiple_of(2), true)]
 }
 
 /// Makes the plan for the frames of the host.
