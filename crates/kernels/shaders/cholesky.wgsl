@@ -13,6 +13,7 @@
 // steps suffices; the root of the diagonal element divides it at the end.
 //#use matrix_index
 //#use matrix_work
+//#use quotient
 override WIDTH: u32 = 16;
 override MATRICES: u32 = 1;
 override SIDE: u32 = 16;                    // most rows of a matrix
@@ -70,7 +71,7 @@ fn eliminate(k: u32, lane: u32) {
     if failure > 0u { return; }
     for (var column = lane; column < params.n; column += WIDTH) {
         if column > k {
-            let factor = element(column, k) / pivot;
+            let factor = quotient(element(column, k), pivot);
             for (var row = column; row < params.n; row++) {
                 set_element(row, column, element(row, column) - element(row, k) * factor);
             }

@@ -46,6 +46,7 @@ pub(crate) const SNIPPETS: &[(&str, &str)] = &[
     ("place_keys", include_str!("../shaders/lib/place_keys.wgsl")),
     ("power_of_two", include_str!("../shaders/lib/power_of_two.wgsl")),
     ("quantile", include_str!("../shaders/lib/quantile.wgsl")),
+    ("quotient", include_str!("../shaders/lib/quotient.wgsl")),
     ("reduce_groups", include_str!("../shaders/lib/reduce_groups.wgsl")),
     ("reduce_share", include_str!("../shaders/lib/reduce_share.wgsl")),
     ("run_stage", include_str!("../shaders/lib/run_stage.wgsl")),

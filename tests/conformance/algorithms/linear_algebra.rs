@@ -13,6 +13,7 @@ pub fn cases() -> Vec<Case> {
         case("a23_inverses_and_determinants_are_within_their_bounds", inverses),
         case("a23_eigenvalues_and_eigenvectors_are_within_their_bounds", eigen),
         case("a23_large_and_small_numbers_neither_overflow_nor_vanish", extremes),
+        case("a23_quotients_by_the_largest_pivots_are_not_zero", largest),
         case("a23_each_matrix_of_a_large_stack_has_its_own_results", many),
     ]
 }
@@ -477,6 +478,50 @@ fn extremes(s: &Subject) {
     });
     assert_eq!((found.info[0], &found.lists[0][1]), (0, &0.0));
     assert!((found.lists[0][0] * small - 1.0).abs() < 1e-5, "{:?}", found.lists[0]);
+}
+
+/// Divides by pivots above 2^126: a device may take their reciprocals as 0.
+fn largest(s: &Subject) {
+    let queue = s.ctx().queue("q");
+    let [large, half] = [127, 126].map(|exponent| 2.0_f32.powi(exponent));
+    // The first two rows and columns of six; the others are those of the identity.
+    let n = 6;
+    let places = [0, 1, n, n + 1];
+    let matrix = |list: [f32; 4]| {
+        let mut whole: Vec<f32> = identity(n).into_iter().map(|x| x as f32).collect();
+        places.into_iter().zip(list).for_each(|(place, x)| whole[place] = x);
+        [whole]
+    };
+    let similar = |what: &str, found: &Found, expected: [f32; 4]| {
+        let found = places.map(|place| found.lists[0][place]);
+        let is_near = |(x, y): (&f32, &f32)| (x - y).abs() <= 1e-5 * y.abs();
+        assert!(found.iter().zip(&expected).all(is_near), "{what}: {found:?}, not {expected:?}");
+    };
+    let square = [1, n, n];
+    let a = matrix([large, 1.0, half, 0.75]);
+    let mut order = queue.zeros([1, n]).unwrap();
+    let factors = call(&queue, &a, [n, n], [n * n], |a, [out], info| {
+        queue.lu(a, &mut out.reshape(square)?, &mut order, info)
+    });
+    similar("lu", &factors, [large, 1.0, 0.5, 0.25]);
+    let inverse =
+        call(&queue, &a, [n, n], [n * n], |a, [out], info| queue.inverse(a, &mut out.reshape(square)?, info));
+    similar("inverse", &inverse, [1.5 * f32::MIN_POSITIVE, -2.0 * f32::MIN_POSITIVE, -2.0, 4.0]);
+    let determinant = call(&queue, &a, [n, n], [1], |a, [mut out], _| queue.determinant(a, &mut out));
+    let [found, expected] = [determinant.lists[0][0], 2.0_f32.powi(125)];
+    assert!((found - expected).abs() <= 1e-5 * expected, "{found}, not {expected}");
+    // The right sides are the columns of a matrix too.
+    let b = queue.array(&matrix([half, large, 0.0, 3.0])[0]).unwrap().reshape(square).unwrap();
+    let triangle = call(&queue, &a, [n, n], [n * n], |a, [out], info| {
+        queue.solve_triangular(a, &b, &mut out.reshape(square)?, info, Triangular::upper())
+    });
+    similar("triangle", &triangle, [0.5, 1.0, 0.0, 4.0]);
+    let a = matrix([large, half, half, large]);
+    let factor = call(&queue, &a, [n, n], [n * n], |a, [out], info| {
+        queue.cholesky(a, &mut out.reshape(square)?, info, Triangle::Lower)
+    });
+    let [first, last] = [large.sqrt(), (0.75 * large).sqrt()];
+    similar("cholesky", &factor, [first, 0.0, half / first, last]);
 }
 
 fn many(s: &Subject) {

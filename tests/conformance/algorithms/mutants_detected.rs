@@ -117,6 +117,7 @@ const ALGEBRA: &[&str] = &[
     "matrix_work",
     "power_of_two",
     "qr",
+    "quotient",
     "solve",
     "substitution",
     "triangular",

@@ -10,6 +10,7 @@
 // The pivot of a step is the element with the largest magnitude; if it is 0 or below the smallest normal number, which a
 // device may take as 0, the step subtracts nothing.
 //#use matrix_work
+//#use quotient
 
 // Pivots of all steps, and their rows.
 var<workgroup> pivots: array<f32, MATRICES * SIDE>;
@@ -65,7 +66,7 @@ fn divide_column(k: u32, lane: u32) {
     let pivot_row = pivot_rows[first_pivot + k];
     for (var row = k + 1u + lane; row < params.n; row += WIDTH) {
         var factor = 0.0;
-        if !is_zero(pivot) { factor = element(select(row, k, row == pivot_row), k) / pivot; }
+        if !is_zero(pivot) { factor = quotient(element(select(row, k, row == pivot_row), k), pivot); }
         set_element(row, k, factor);
     }
 }

@@ -5,6 +5,7 @@
 // Dispatch   any
 // Barriers   none
 // Tolerance  the solution is that of a matrix whose elements differ by at most (n + 3) u of their magnitudes
+//#use quotient
 
 // Replaces the right side by the solution.
 fn substitute(first: u32) {
@@ -14,7 +15,7 @@ fn substitute(first: u32) {
         for (var column = end; column < params.n; column++) {
             x -= upper(row, column) * out[first + column * params.out_row];
         }
-        out[first + row * params.out_row] = x / diagonal(row);
+        out[first + row * params.out_row] = quotient(x, diagonal(row));
     }
 }
 

@@ -165,6 +165,14 @@ impl Calls {
                 q.determinant(&three, &mut a.float())
             });
         }
+        // Quotients that overflow or lose bits with another factor.
+        self.add("quotients of large and small numbers", |q, a| {
+            let large = 2.0_f32.powi(127);
+            let x = stack(q, &[1.0, f32::MAX, f32::from_bits(0x0080_0001)], 1)?;
+            let b = stack(q, &[large, large, 1.0], 1)?;
+            let mut out = part(&a.out, [3, 1, 1])?;
+            q.solve_triangular(&x, &b, &mut out, &mut info(a, 3)?, Triangular::upper())
+        });
         // A singular matrix whose column without a pivot is in the middle.
         self.add("lu of a singular matrix", |q, a| {
             let x = stack(q, &[1.0, 2.0, 3.0, 2.0, 4.0, 7.0, 3.0, 6.0, 1.0], 3)?;
