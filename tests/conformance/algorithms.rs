@@ -296,6 +296,9 @@ fn check_replays<T: Element, U: Element + PartialEq, const D: usize>(
     }
 }
 
+/// Length of an axis whose product with another length is larger than any number of elements.
+const MANY: usize = usize::MAX / 2;
+
 /// Initial value of the words of result arrays.
 const BEFORE: u32 = 0x5A5A_5A5A;
 

@@ -43,9 +43,9 @@ impl<const N: usize> MatrixStack<N> {
         Ok(found)
     }
 
-    /// Returns the number of matrices.
+    /// Returns the number of matrices, which is 0 if an axis of the stack has length 0.
     pub(crate) fn matrices(&self) -> usize {
-        self.counts.iter().product()
+        if self.counts.contains(&0) { 0 } else { self.counts.iter().product() }
     }
 
     /// Returns the parameters of a kernel: the counts of the stack, and the places in arrays with these names.

@@ -173,7 +173,8 @@ impl Products {
             } else if !continues(self.rows, self.a.row, a) || !continues(self.rows, self.out.row, out) {
                 break;
             }
-            self.rows *= len;
+            // Without results, the lengths may be any.
+            self.rows = self.rows.saturating_mul(len);
             axes.pop();
         }
         check_axes(queue, axes.len())?;
@@ -253,7 +254,8 @@ pub(crate) fn joined(one: &[usize], other: &[usize]) -> Option<Vec<usize>> {
     Some(shape)
 }
 
-/// Returns the axes of a stack with more than one matrix. Axes that all arrays continue alike count as one.
+/// Returns the axes of a stack with more than one matrix. Axes that all arrays continue alike count as one. Without
+/// results, a length may be too large, and is `usize::MAX` then.
 pub(crate) fn merged<const N: usize>(stack: &[usize], arrays: &[MatrixAxes<'_>; N]) -> Vec<StackAxis<N>> {
     let mut axes: Vec<StackAxis<N>> = Vec::new();
     for (from_last, &len) in stack.iter().rev().enumerate() {
@@ -263,7 +265,7 @@ pub(crate) fn merged<const N: usize>(stack: &[usize], arrays: &[MatrixAxes<'_>; 
         let steps = arrays.map(|array| array.step(from_last));
         match axes.last_mut() {
             Some((inner, own)) if own.iter().zip(steps).all(|(&own, step)| continues(*inner, own, step)) => {
-                *inner *= len;
+                *inner = inner.saturating_mul(len);
             }
             _ => axes.push((len, steps)),
         }

@@ -225,12 +225,13 @@ fn order_of<'a>(
     Err(queue.wrong_shape_of("order", order.array().label(), shape.into(), expected, ORDERS))
 }
 
-/// Begins at the last row, at the last column, or at both. Without rows, nothing changes.
+/// Begins at the last row, at the last column, or at both. Without rows, nothing changes. Without elements, a distance may
+/// be any, and its products wrap.
 fn reverse(places: &mut MatrixPlaces, n: usize, [rows, columns]: [bool; 2]) {
     let steps = n.saturating_sub(1) as isize;
     for (distance, is_reversed) in [(&mut places.row, rows), (&mut places.column, columns)] {
         if is_reversed {
-            places.first = places.first.wrapping_add_signed(steps * *distance);
+            places.first = places.first.wrapping_add_signed(steps.wrapping_mul(*distance));
             *distance = distance.wrapping_neg();
         }
     }

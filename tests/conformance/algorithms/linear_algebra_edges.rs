@@ -211,7 +211,7 @@ fn without_rows(s: &Subject) {
 }
 
 fn without_matrices(s: &Subject) {
-    let verbs: [fn(&Context, &CommandQueue) -> Result<()>; 4] = [
+    let verbs: [fn(&Context, &CommandQueue) -> Result<()>; 7] = [
         |ctx, queue| {
             let a = ctx.zeros::<f32, 3>([0, 3, 3])?;
             queue.inverse(&a, &mut ctx.zeros([0, 3, 3])?, &mut ctx.zeros([0])?)
@@ -228,6 +228,22 @@ fn without_matrices(s: &Subject) {
             let a = ctx.zeros::<f32, 3>([0, 3, 3])?;
             let b = ctx.zeros::<f32, 1>([3])?;
             queue.solve_triangular(&a, &b, &mut ctx.zeros([0, 3])?, &mut ctx.zeros([0])?, Triangular::upper())
+        },
+        // The other lengths may be any.
+        |ctx, queue| {
+            let a = ctx.zeros::<f32, 3>([0, 3, 3])?;
+            let b = ctx.zeros::<f32, 3>([0, 3, MANY])?;
+            let mut out = ctx.zeros([0, 3, MANY])?;
+            queue.solve_triangular(&a, &b, &mut out, &mut ctx.zeros([0])?, Triangular::lower())
+        },
+        |ctx, queue| {
+            let places = Strides { first: 0, strides: [5, 3, 1, 3, 1] };
+            let a = ctx.zeros::<f32, 1>([9])?.matrices([MANY, MANY, 0, 3, 3], places);
+            queue.determinant(a, &mut ctx.zeros([MANY, MANY, 0])?)
+        },
+        |ctx, queue| {
+            let a = ctx.zeros::<f32, 4>([MANY, MANY, 0, 0])?;
+            queue.qr(&a, &mut ctx.zeros([MANY, MANY, 0, 0])?, &mut ctx.zeros([MANY, MANY, 0, 0])?)
         },
     ];
     verbs.iter().for_each(|verb| check_of_failed(s, verb));

@@ -254,6 +254,12 @@ fn stacks(s: &Subject) {
         let b = ctx.zeros::<u32, 2>([3, 4])?;
         queue.matmul(&a, &b, &mut ctx.zeros([0, 2, 4])?, Matmul::default())
     });
+    // Without elements, the rows of all matrices need not be countable.
+    check_of_failed(s, |ctx, queue| {
+        let a = ctx.zeros::<u32, 3>([MANY, MANY, 0])?;
+        let b = ctx.zeros::<u32, 2>([0, 0])?;
+        queue.matmul(&a, &b, &mut ctx.zeros([MANY, MANY, 0])?, Matmul::default())
+    });
 }
 
 /// Half a unit in the last place of numbers from 1 to 2.
