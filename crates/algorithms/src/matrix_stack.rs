@@ -176,7 +176,7 @@ pub(crate) fn list_of<T: Element, const D: usize>(
 pub(crate) struct RightSides<'a> {
     /// Shape of the stack of the solutions.
     pub(crate) stack: &'a [usize],
-    /// Number of columns.
+    /// Number of columns, or 0 if there are no rows.
     pub(crate) columns: usize,
     pub(crate) b: MatrixAxes<'a>,
     pub(crate) out: MatrixAxes<'a>,
@@ -223,6 +223,8 @@ impl<'a> RightSides<'a> {
             matrix: [rows, columns],
             strides: matrix_strides(&out.strides()[split..], [Some(rows), of_columns]),
         };
+        // Without rows, the number of columns may be any.
+        let columns = if rows == 0 { 0 } else { columns };
         Ok(Self { stack: of_stack, columns, b: right, out: results })
     }
 }

@@ -199,6 +199,16 @@ fn without_rows(s: &Subject) {
     queue
         .qr(none.transposed(), &mut queue.zeros([0, 0]).unwrap(), &mut queue.zeros([0, 3]).unwrap())
         .unwrap();
+    // Many right sides without rows.
+    let a = queue.zeros::<f32, 2>([0, 0]).unwrap();
+    let b = queue.zeros::<f32, 2>([0, MANY]).unwrap();
+    let [mut i0, mut i1] = [(); 2].map(|()| queue.full([1], 7).unwrap());
+    queue.solve(&a, &b, &mut queue.zeros([0, MANY]).unwrap(), &mut i0).unwrap();
+    let options = Triangular::upper();
+    queue.solve_triangular(&a, &b, &mut queue.zeros([0, MANY]).unwrap(), &mut i1, options).unwrap();
+    for info in [i0, i1] {
+        assert_eq!(queue.read(&info).wait().unwrap(), [0]);
+    }
     // No right sides: the matrix is factored nevertheless.
     let a = queue.array(&[1.0_f32, 2.0, 2.0, 4.0]).unwrap().reshape([2, 2]).unwrap();
     let none = queue.zeros::<f32, 2>([2, 0]).unwrap();
