@@ -253,7 +253,7 @@ pub(crate) fn matmul<T: Factor<P>, P: Element, const E: usize>(
     let sums_kernel = sums_kernel(queue, &aliases(P::DTYPE)[1..], last_steps)?;
     // All refusals come before the first launch.
     call.check(queue)?;
-    let partials = queue.scratch::<T::Sum>(shares.count * products.results())?;
+    let partials = queue.scratch::<T::Sum>(shares.count.saturating_mul(products.results()))?;
     let no_bias = unread(queue, factors[0])?;
     let mut args: Vec<NamedArg<'_>> = parameters_of_sums(&products, shares, scales);
     let arrays: [NamedArg<'_>; 3] = [
