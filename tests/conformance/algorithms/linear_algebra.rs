@@ -206,6 +206,21 @@ fn lu(s: &Subject) {
             near_product(&wide(a), &wide(factors), order, n);
         }
     });
+    // Of elements with equal magnitudes, the first one is the pivot.
+    let equal: [&[f32]; 2] = [
+        &[1.0, 2.0, -1.0, 3.0],
+        &[-1.0, 0.0, 0.0, 0.0, 1.0, 2.0, 0.0, 0.0, 1.0, 2.0, 3.0, 0.0, -1.0, -2.0, 3.0, 4.0],
+    ];
+    with_forms(s, || {
+        for (list, n) in equal.into_iter().zip([2, 4]) {
+            let mut order = queue.full([1, n], 99_u32).unwrap();
+            call(&queue, &[list.to_vec()], [n, n], [n * n], |a, [out], info| {
+                queue.lu(a, &mut out.reshape(a.shape())?, &mut order, info)
+            });
+            let expected: Vec<u32> = (0..n as u32).collect();
+            assert_eq!(queue.read(&order).wait().unwrap(), expected, "{n} rows");
+        }
+    });
 }
 
 /// Checks the triangular factors of a matrix. With pivots, no element of the lower one is above 1.
