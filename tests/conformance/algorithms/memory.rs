@@ -111,6 +111,8 @@ const VERBS: &[(&str, Verb)] = &[
         let weights = a.x.slice(0..100)?.cast_bits();
         queue.convolve(&a.x.cast_bits(), &weights, ConvolveMode::Same, &mut a.out.cast_bits())
     }),
+    // The sum of the products has several shares.
+    ("matmul", |queue, a| queue.matmul(&a.x, &a.x, &mut a.one.reshape([])?, Matmul::default())),
     ("matmul_sparse", |queue, a| {
         let matrix = Csr::new([3, N], &a.offsets, &a.x, &a.x);
         queue.matmul_sparse(matrix, &a.other, &mut a.three, MatmulSparse::default())
