@@ -288,6 +288,7 @@ fn views(s: &Subject) {
         for &n in if s.place().is_gl() { &[6][..] } else { &[3, 9] } {
             let list = random(&mut rng, 4000);
             let x = queue.array(&list).unwrap();
+            let positives = [(); 2].map(|()| positive(&mut rng, n)).concat();
             let c = n as isize;
             // Rows and columns exchanged, with gaps, from the last row on, and both.
             for (first, [row, column]) in
@@ -302,17 +303,28 @@ fn views(s: &Subject) {
                 queue.inverse(&a, &mut one, &mut info).unwrap();
                 queue.inverse(view(), &mut other, &mut info).unwrap();
                 assert_eq!(bits(&queue, &one), bits(&queue, &other), "{n} rows, strides {row} and {column}");
-                // The view as the right side, and as an upper triangle.
+                // The view as the right side, and as triangles.
                 queue.solve(&a, &a, &mut one, &mut info).unwrap();
                 queue.solve(view(), view(), &mut other, &mut info).unwrap();
                 assert_eq!(bits(&queue, &one), bits(&queue, &other), "{n} rows, strides {row} and {column}");
-                let options = Triangular::upper().unit();
-                queue.solve_triangular(&a, &a, &mut one, &mut info, options.clone()).unwrap();
-                queue.solve_triangular(view(), view(), &mut other, &mut info, options).unwrap();
+                for options in [Triangular::upper().unit(), Triangular::lower()] {
+                    queue.solve_triangular(&a, &a, &mut one, &mut info, options.clone()).unwrap();
+                    queue.solve_triangular(view(), view(), &mut other, &mut info, options.clone()).unwrap();
+                    assert_eq!(bits(&queue, &one), bits(&queue, &other), "{n} rows, {first}, {options:?}");
+                }
+                // A positive definite matrix at the same places.
+                let mut placed = vec![f32::NAN; list.len()];
+                (0..n * n).for_each(|at| placed[place(at) as usize] = positives[at]);
+                let strides = Strides { first, strides: [row, column] };
+                let view = queue.array(&placed).unwrap().matrices([n, n], strides);
+                let a = queue.array(&positives[..n * n]).unwrap().reshape([n, n]).unwrap();
+                queue.cholesky(&a, &mut one, &mut info, Triangle::Upper).unwrap();
+                queue.cholesky(view, &mut other, &mut info, Triangle::Upper).unwrap();
+                assert_eq!(queue.read(&info).wait().unwrap(), [0]);
                 assert_eq!(bits(&queue, &one), bits(&queue, &other), "{n} rows, strides {row} and {column}");
             }
             repeated(&queue, n, &list);
-            padded(&ctx, &queue, n, &list);
+            padded(&ctx, &queue, n, [&list, &positives]);
         }
     });
 }
@@ -341,8 +353,8 @@ fn repeated(queue: &CommandQueue, n: usize, list: &[f32]) {
     assert!(found.chunks(n * n).all(|part| part == &found[..n * n]), "{n} rows");
 }
 
-/// Calls verbs with padded arrays, whose padding has NaNs before and after.
-fn padded(ctx: &Context, queue: &CommandQueue, n: usize, list: &[f32]) {
+/// Calls verbs with padded arrays, whose padding has NaNs before and after. The second list has positive definite matrices.
+fn padded(ctx: &Context, queue: &CommandQueue, n: usize, [list, positives]: [&[f32]; 2]) {
     let shape = || Shape::padded([2, n, n], [3, n + 2, n + 5]);
     let upload = |list: &[f32]| {
         let mut array = ctx.full(shape(), f32::NAN).unwrap();
@@ -351,9 +363,11 @@ fn padded(ctx: &Context, queue: &CommandQueue, n: usize, list: &[f32]) {
     };
     let a = upload(&list[..2 * n * n]);
     let compact = queue.array(&list[..2 * n * n]).unwrap().reshape([2, n, n]).unwrap();
+    let [p, compact_p] = [upload(positives), queue.array(positives).unwrap().reshape([2, n, n]).unwrap()];
     let mut info = queue.zeros([2]).unwrap();
-    let results = [(); 4].map(|()| (upload(&vec![0.0; 2 * n * n]), queue.zeros([2, n, n]).unwrap()));
-    let [(mut x0, mut y0), (mut x1, mut y1), (mut x2, mut y2), (mut x3, mut y3)] = results.clone();
+    let results = [(); 6].map(|()| (upload(&vec![0.0; 2 * n * n]), queue.zeros([2, n, n]).unwrap()));
+    let [first @ .., (mut x4, mut y4), (mut x5, mut y5)] = results.clone();
+    let [(mut x0, mut y0), (mut x1, mut y1), (mut x2, mut y2), (mut x3, mut y3)] = first;
     queue.solve(&a, &a, &mut x0, &mut info).unwrap();
     queue.solve(&compact, &compact, &mut y0, &mut info).unwrap();
     queue.qr(&a, &mut x1, &mut x2).unwrap();
@@ -362,6 +376,10 @@ fn padded(ctx: &Context, queue: &CommandQueue, n: usize, list: &[f32]) {
     queue.eigh(&a, &mut w, &mut x3, &mut info, Triangle::Upper).unwrap();
     queue.eigh(&compact, &mut z, &mut y3, &mut info, Triangle::Upper).unwrap();
     assert_eq!(bits(queue, &w), bits(queue, &z), "{n} rows");
+    queue.solve_triangular(&a, &a, &mut x4, &mut info, Triangular::lower()).unwrap();
+    queue.solve_triangular(&compact, &compact, &mut y4, &mut info, Triangular::lower()).unwrap();
+    queue.cholesky(&p, &mut x5, &mut info, Triangle::Upper).unwrap();
+    queue.cholesky(&compact_p, &mut y5, &mut info, Triangle::Upper).unwrap();
     for (at, (found, expected)) in results.into_iter().enumerate() {
         let whole = queue.read(Matrices::from(&found).array()).wait().unwrap();
         let mut expected = queue.read(&expected).wait().unwrap().into_iter();
