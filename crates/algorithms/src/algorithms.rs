@@ -1698,6 +1698,9 @@ pub trait Algorithms: sealed::Queue {
     /// [`gather`](Self::gather). An offset past the last entry counts as the end of the entries. The results of
     /// decreasing offsets are not specified, but no element outside of the arrays is read or written.
     ///
+    /// A captured product reads the arrays of `a` at each replay. The number of invocations of a row stays that of the
+    /// capture, which depends only on the lengths of the arrays and on [`row_len`](MatmulSparse::row_len).
+    ///
     /// # Shape
     /// For a matrix of m rows and k columns, `x` is `[k]` and `out` is `[m]`, or `x` is `[k, n]` and `out` is `[m, n]`.
     ///

@@ -8,6 +8,7 @@ pub fn cases() -> Vec<Case> {
         case("a01_a_refused_product_of_a_sparse_matrix_enqueues_nothing", refused),
         case("a01_a_product_of_a_sparse_matrix_with_a_hazard_enqueues_nothing", hazard),
         case("a01_a_captured_product_of_a_sparse_matrix_equals_that_of_the_queue", captured),
+        case("a24_a_captured_product_reads_its_sparse_matrix_at_each_replay", changed),
         case("a24_products_of_sparse_integers_are_exact_for_all_lengths_of_rows", integers),
         case("a24_products_of_sparse_floats_are_within_their_bound", floats),
         case("a24_a_scale_of_zero_reads_neither_entries_nor_results", zero_scales),
@@ -301,6 +302,31 @@ fn captured(s: &Subject) {
                     assert!(expected.as_deref() == Some(found), "rows of {lens:?}");
                 },
             );
+        }
+    });
+}
+
+fn changed(s: &Subject) {
+    let queue = s.ctx().queue("q");
+    let mut rng = fastrand::Rng::with_seed(905);
+    // At the capture, no row has more entries than a share.
+    let lens = [[3420; 5], [20, 17_000, 0, 40, 40], [0, 0, 100, 0, 17_000]];
+    with_forms(s, || {
+        let matrices = lens.map(|lens| Matrix::<u32>::random(&mut rng, 50, &lens, |rng| rng.u32(..)));
+        let list: Vec<u32> = (0..50).map(|_| rng.u32(..)).collect();
+        let x = queue.array(&list).unwrap();
+        let mut out = queue.zeros([5]).unwrap();
+        let Uploaded { shape, mut offsets, mut columns, mut values } = matrices[0].upload(&queue);
+        let matrix = Csr::new(shape, &offsets, &columns, &values);
+        let captured = queue.capture(|c| c.matmul_sparse(matrix, &x, &mut out, MatmulSparse::default()));
+        let (graph, ()) = captured.unwrap();
+        for (at, matrix) in matrices.iter().enumerate() {
+            queue.upload(&matrix.offsets, &mut offsets).unwrap();
+            queue.upload(&matrix.columns, &mut columns).unwrap();
+            queue.upload(&matrix.values, &mut values).unwrap();
+            queue.replay(&graph).unwrap();
+            let expected = host::matmul_sparse(matrix.on_host(), &list, &[0; 5], 1, [1, 0]);
+            assert!(Some(queue.read(&out).wait().unwrap()) == expected, "rows of {:?}", lens[at]);
         }
     });
 }
