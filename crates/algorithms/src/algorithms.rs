@@ -1369,8 +1369,8 @@ pub trait Algorithms: sealed::Queue {
     /// # Shape
     /// `a` is `[.., m, k]`, `b` is `[.., k, n]` and `out` is `[.., m, n]`. A vector `[k]` is a row on the left and a
     /// column on the right, and its axis is left out of the results. The axes before the last two repeat to those of
-    /// `out`, by the rules of [`map`](Self::map); at most three groups of them may move differently. All arrays may be
-    /// padded; the padding of `out` is not written.
+    /// `out`, by the rules of [`map`](Self::map); at most three groups of them may move differently. All arrays but the
+    /// bias may be padded; the padding of `out` is not written.
     ///
     /// # Errors
     /// Besides the errors of all verbs, [`ErrorDetail::Unsupported`](fencepost_core::ErrorDetail::Unsupported) for
@@ -1740,7 +1740,8 @@ pub trait Algorithms: sealed::Queue {
     /// # Shape
     /// `x` and `out` are `[.., height, width]`, or `[.., height, width, channels]` with
     /// [`channels_last`](Filter::channels_last()). The axes before count images. [Valid](crate::Boundary::Valid)
-    /// results have `m - 1` rows and `n - 1` columns less than `x`.
+    /// results have `m - 1` rows and `n - 1` columns less than `x`, and are the sums of
+    /// `weights[a, b] * x[i + m - 1 - a, j + n - 1 - b]`.
     ///
     /// # Example
     /// ```
@@ -1765,8 +1766,9 @@ pub trait Algorithms: sealed::Queue {
     }
 
     /// Enqueues `out` = the correlation of each image with the weights, as `scipy.ndimage.correlate`: `out[i, j]` = the
-    /// sum of `weights[a, b] * x[i + a - m / 2, j + b - n / 2]`, with the rules of [`convolve_2d`](Self::convolve_2d). A
-    /// linear stencil is a correlation.
+    /// sum of `weights[a, b] * x[i + a - m / 2, j + b - n / 2]`, with the rules of [`convolve_2d`](Self::convolve_2d).
+    /// [Valid](crate::Boundary::Valid) results are the sums of `weights[a, b] * x[i + a, j + b]`. A linear stencil is a
+    /// correlation.
     ///
     /// # Example
     /// ```
