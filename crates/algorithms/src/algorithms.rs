@@ -1750,7 +1750,7 @@ pub trait Algorithms: sealed::Queue {
     /// let x = ctx.array(&[0, 0, 0, 0, 1, 0, 0, 0, 0])?.reshape([3, 3])?;
     /// let weights = ctx.array(&[1, 2, 3, 4, 5, 6, 7, 8, 9])?.reshape([3, 3])?;
     /// let mut out = ctx.zeros([3, 3])?;
-    /// queue.convolve_2d(&x, &weights, Filter::default(), &mut out)?;
+    /// queue.convolve_2d(&x, &weights, &mut out, Filter::default())?;
     /// assert_eq!(queue.read(&out).wait()?, [1, 2, 3, 4, 5, 6, 7, 8, 9]);
     /// # Ok::<(), fencepost::Error>(())
     /// ```
@@ -1759,10 +1759,10 @@ pub trait Algorithms: sealed::Queue {
         &self,
         x: &DeviceArray<T, D>,
         weights: &DeviceArray<T, 2>,
-        filter: Filter<T>,
         out: &mut DeviceArray<T, D>,
+        filter: Filter<T>,
     ) -> Result<()> {
-        filter::filter(&VerbQueue::new(self.queue(), "convolve_2d")?, true, x, weights, filter, out)
+        filter::filter(&VerbQueue::new(self.queue(), "convolve_2d")?, true, x, weights, out, filter)
     }
 
     /// Enqueues `out` = the correlation of each image with the weights, as `scipy.ndimage.correlate`: `out[i, j]` = the
@@ -1778,7 +1778,7 @@ pub trait Algorithms: sealed::Queue {
     /// let exchange = ctx.array(&[0.0_f32, 0.125, 0.0, 0.125, 0.5, 0.125, 0.0, 0.125, 0.0])?.reshape([3, 3])?;
     /// let mut next = ctx.zeros([3, 3])?;
     /// let edges = Filter::default().boundary(Boundary::Wrap);
-    /// queue.correlate_2d(&cells, &exchange, edges, &mut next)?;
+    /// queue.correlate_2d(&cells, &exchange, &mut next, edges)?;
     /// assert_eq!(queue.read(&next).wait()?, [0.0, 2.0, 0.0, 2.0, 8.0, 2.0, 0.0, 2.0, 0.0]);
     /// # Ok::<(), fencepost::Error>(())
     /// ```
@@ -1787,10 +1787,10 @@ pub trait Algorithms: sealed::Queue {
         &self,
         x: &DeviceArray<T, D>,
         weights: &DeviceArray<T, 2>,
-        filter: Filter<T>,
         out: &mut DeviceArray<T, D>,
+        filter: Filter<T>,
     ) -> Result<()> {
-        filter::filter(&VerbQueue::new(self.queue(), "correlate_2d")?, false, x, weights, filter, out)
+        filter::filter(&VerbQueue::new(self.queue(), "correlate_2d")?, false, x, weights, out, filter)
     }
 
     /// Enqueues `out` = the convolution of each image along its columns with the weights `down`, and then of the results
@@ -1804,7 +1804,7 @@ pub trait Algorithms: sealed::Queue {
     /// let x = ctx.array(&[0, 0, 0, 0, 1, 0, 0, 0, 0])?.reshape([3, 3])?;
     /// let (down, across) = (ctx.array(&[1, 2, 3])?, ctx.array(&[10, 100, 1000])?);
     /// let mut out = ctx.zeros([3, 3])?;
-    /// queue.convolve_separable(&x, &down, &across, Filter::default(), &mut out)?;
+    /// queue.convolve_separable(&x, &down, &across, &mut out, Filter::default())?;
     /// assert_eq!(queue.read(&out).wait()?, [10, 100, 1000, 20, 200, 2000, 30, 300, 3000]);
     /// # Ok::<(), fencepost::Error>(())
     /// ```
@@ -1814,11 +1814,11 @@ pub trait Algorithms: sealed::Queue {
         x: &DeviceArray<T, D>,
         down: &DeviceArray<T>,
         across: &DeviceArray<T>,
-        filter: Filter<T>,
         out: &mut DeviceArray<T, D>,
+        filter: Filter<T>,
     ) -> Result<()> {
         let queue = VerbQueue::new(self.queue(), "convolve_separable")?;
-        filter::separable(&queue, true, x, [down, across], filter, out)
+        filter::separable(&queue, true, x, [down, across], out, filter)
     }
 
     /// Enqueues `out` = the correlation of each image along its columns with the weights `down`, and then of the results
@@ -1833,7 +1833,7 @@ pub trait Algorithms: sealed::Queue {
     /// let (sum, difference) = (ctx.array(&[1, 1, 1])?, ctx.array(&[-1, 0, 1])?);
     /// let mut out = ctx.zeros([1, 1])?;
     /// let valid = Filter::default().boundary(Boundary::Valid);
-    /// queue.correlate_separable(&x, &sum, &difference, valid, &mut out)?;
+    /// queue.correlate_separable(&x, &sum, &difference, &mut out, valid)?;
     /// assert_eq!(queue.read(&out).wait()?, [6]);
     /// # Ok::<(), fencepost::Error>(())
     /// ```
@@ -1843,11 +1843,11 @@ pub trait Algorithms: sealed::Queue {
         x: &DeviceArray<T, D>,
         down: &DeviceArray<T>,
         across: &DeviceArray<T>,
-        filter: Filter<T>,
         out: &mut DeviceArray<T, D>,
+        filter: Filter<T>,
     ) -> Result<()> {
         let queue = VerbQueue::new(self.queue(), "correlate_separable")?;
-        filter::separable(&queue, false, x, [down, across], filter, out)
+        filter::separable(&queue, false, x, [down, across], out, filter)
     }
 
     /// Enqueues `counts` = the number of elements of `x` in each bin. A count wraps at 2^32. As in `numpy.histogram`,

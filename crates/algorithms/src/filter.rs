@@ -55,7 +55,7 @@ impl<T> Boundary<T> {
 /// let weights = ctx.array(&[1, 0, -1])?.reshape([1, 3])?;
 /// let mut out = ctx.zeros([2, 1, 2])?;
 /// let filter = Filter::default().boundary(Boundary::Valid).channels_last();
-/// queue.correlate_2d(&x, &weights, filter, &mut out)?;
+/// queue.correlate_2d(&x, &weights, &mut out, filter)?;
 /// assert_eq!(queue.read(&out).wait()?, [-2, -20, -2, -20]);
 /// # Ok::<(), fencepost::Error>(())
 /// ```
@@ -332,8 +332,8 @@ fn planes<T: Reducible, const D: usize>(
     is_convolution: bool,
     x: &DeviceArray<T, D>,
     [down, across]: &[Taps<'_>; 2],
-    filter: Filter<T>,
     out: &DeviceArray<T, D>,
+    filter: Filter<T>,
 ) -> Result<Planes<T>> {
     let of_channels = usize::from(filter.channels_last);
     let Some(images) = D.checked_sub(2 + of_channels) else {
@@ -371,12 +371,12 @@ pub(crate) fn filter<T: Reducible, const D: usize>(
     is_convolution: bool,
     x: &DeviceArray<T, D>,
     weights: &DeviceArray<T, 2>,
-    filter: Filter<T>,
     out: &DeviceArray<T, D>,
+    filter: Filter<T>,
 ) -> Result<()> {
     let shape = &weights.shape();
     let taps = [0, 1].map(|axis| Taps { argument: "weights", label: weights.label(), shape, axis });
-    let planes = planes(queue, is_convolution, x, &taps, filter, out)?;
+    let planes = planes(queue, is_convolution, x, &taps, out, filter)?;
     check_count(queue, weights.len())?;
     let x = flat(x)?;
     let weights = flat(weights)?;
@@ -398,15 +398,15 @@ pub(crate) fn separable<T: Reducible, const D: usize>(
     is_convolution: bool,
     x: &DeviceArray<T, D>,
     [down, across]: [&DeviceArray<T>; 2],
-    filter: Filter<T>,
     out: &DeviceArray<T, D>,
+    filter: Filter<T>,
 ) -> Result<()> {
     let shapes = [down.shape(), across.shape()];
     let taps = [
         Taps { argument: "down", label: down.label(), shape: &shapes[0], axis: 0 },
         Taps { argument: "across", label: across.label(), shape: &shapes[1], axis: 0 },
     ];
-    let planes = planes(queue, is_convolution, x, &taps, filter, out)?;
+    let planes = planes(queue, is_convolution, x, &taps, out, filter)?;
     check_count(queue, down.len())?;
     check_count(queue, across.len())?;
     let x = flat(x)?;

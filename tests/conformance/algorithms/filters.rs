@@ -104,12 +104,12 @@ fn compare<T: Reducible + Debug>(
         sides,
         boundary,
         |x, filter, out| match is_convolution {
-            true => queue.convolve_2d(x, &list, filter, out),
-            false => queue.correlate_2d(x, &list, filter, out),
+            true => queue.convolve_2d(x, &list, out, filter),
+            false => queue.correlate_2d(x, &list, out, filter),
         },
         |x, filter, out| match is_convolution {
-            true => queue.convolve_2d(x, &list, filter, out),
-            false => queue.correlate_2d(x, &list, filter, out),
+            true => queue.convolve_2d(x, &list, out, filter),
+            false => queue.correlate_2d(x, &list, out, filter),
         },
     );
     let expected = match is_convolution {
@@ -142,10 +142,10 @@ fn integers(s: &Subject) {
     let x = queue.array(&[1, 2, 3, 4, 5, 6, 7, 8]).unwrap();
     let weights = queue.array(&[1, 1]).unwrap().reshape([1, 2]).unwrap();
     let mut out = queue.zeros([2, 1, 2, 2]).unwrap();
-    queue.correlate_2d(&x.reshape([2, 1, 2, 2]).unwrap(), &weights, Filter::default(), &mut out).unwrap();
+    queue.correlate_2d(&x.reshape([2, 1, 2, 2]).unwrap(), &weights, &mut out, Filter::default()).unwrap();
     assert_eq!(queue.read(&out).wait().unwrap(), [2, 3, 6, 7, 10, 11, 14, 15]);
     let mut out = queue.zeros([2, 4]).unwrap();
-    queue.convolve_2d(&x.reshape([2, 4]).unwrap(), &weights, Filter::default(), &mut out).unwrap();
+    queue.convolve_2d(&x.reshape([2, 4]).unwrap(), &weights, &mut out, Filter::default()).unwrap();
     assert_eq!(queue.read(&out).wait().unwrap(), [3, 5, 7, 8, 11, 13, 15, 16]);
 }
 
@@ -170,12 +170,12 @@ fn compare_separable<T: Reducible + Debug>(
         sides,
         boundary,
         |x, filter, out| match is_convolution {
-            true => queue.convolve_separable(x, &first, &second, filter, out),
-            false => queue.correlate_separable(x, &first, &second, filter, out),
+            true => queue.convolve_separable(x, &first, &second, out, filter),
+            false => queue.correlate_separable(x, &first, &second, out, filter),
         },
         |x, filter, out| match is_convolution {
-            true => queue.convolve_separable(x, &first, &second, filter, out),
-            false => queue.correlate_separable(x, &first, &second, filter, out),
+            true => queue.convolve_separable(x, &first, &second, out, filter),
+            false => queue.correlate_separable(x, &first, &second, out, filter),
         },
     );
     let expected = match is_convolution {
@@ -248,11 +248,11 @@ fn floats(s: &Subject) {
                         assert!(error <= bound, "{side:?} by {taps:?}, {boundary:?}: {found}, not {sum}");
                     }
                 };
-                queue.correlate_2d(&x, &table, filter, &mut out).unwrap();
+                queue.correlate_2d(&x, &table, &mut out, filter).unwrap();
                 let of_table: Vec<f64> = weights.iter().map(|&weight| f64::from(weight)).collect();
                 check(&of_table, weights.len(), &out);
                 // With 0 as the constant, the products of the weights give the same as two filters.
-                queue.correlate_separable(&x, &of_columns, &of_rows, filter, &mut out).unwrap();
+                queue.correlate_separable(&x, &of_columns, &of_rows, &mut out, filter).unwrap();
                 let both =
                     down.iter().flat_map(|&a| across.iter().map(move |&b| f64::from(a) * f64::from(b)));
                 check(&both.collect::<Vec<f64>>(), taps[0] + taps[1], &out);
@@ -272,8 +272,8 @@ fn nans(s: &Subject) {
     with_forms(s, || {
         let filter = Filter::default().boundary(Boundary::Mirror);
         let [mut whole, mut parts] = [(); 2].map(|()| queue.zeros(side).unwrap());
-        queue.correlate_2d(&x, &weights, filter, &mut whole).unwrap();
-        queue.convolve_separable(&x, &of_axis, &of_axis, filter, &mut parts).unwrap();
+        queue.correlate_2d(&x, &weights, &mut whole, filter).unwrap();
+        queue.convolve_separable(&x, &of_axis, &of_axis, &mut parts, filter).unwrap();
         for out in [whole, parts] {
             for (at, found) in queue.read(&out).wait().unwrap().into_iter().enumerate() {
                 let is_near = (at / side[1]).abs_diff(11) < 2 && (at % side[1]).abs_diff(18) < 2;
@@ -290,23 +290,23 @@ fn empty(s: &Subject) {
     let of_axis = queue.full([3], 1_u32).unwrap();
     let none = |shape: [usize; 3]| queue.zeros::<u32, 3>(shape).unwrap();
     for shape in [[0, 5, 5], [2, 0, 5], [2, 5, 0]] {
-        queue.correlate_2d(&none(shape), &weights, Filter::default(), &mut none(shape)).unwrap();
+        queue.correlate_2d(&none(shape), &weights, &mut none(shape), Filter::default()).unwrap();
         let filter = Filter::default().channels_last();
-        queue.convolve_2d(&none(shape), &weights, filter, &mut none(shape)).unwrap();
+        queue.convolve_2d(&none(shape), &weights, &mut none(shape), filter).unwrap();
         let mut out = none(shape);
-        queue.convolve_separable(&none(shape), &of_axis, &of_axis, Filter::default(), &mut out).unwrap();
+        queue.convolve_separable(&none(shape), &of_axis, &of_axis, &mut out, Filter::default()).unwrap();
     }
     // Two elements have no valid results of three weights.
     let valid = Filter::default().boundary(Boundary::Valid);
     let x = queue.zeros::<u32, 2>([2, 9]).unwrap();
     let mut out = queue.zeros([0, 7]).unwrap();
-    queue.correlate_2d(&x, &weights, valid, &mut out).unwrap();
-    queue.correlate_separable(&x, &of_axis, &of_axis, valid, &mut out).unwrap();
+    queue.correlate_2d(&x, &weights, &mut out, valid).unwrap();
+    queue.correlate_separable(&x, &of_axis, &of_axis, &mut out, valid).unwrap();
     check_of_failed(s, |ctx, queue| {
         let x = ctx.zeros::<u32, 2>([0, 5])?;
         let of_axis = ctx.zeros::<u32, 1>([3])?;
-        queue.convolve_2d(&x, &of_axis.reshape([1, 3])?, Filter::default(), &mut ctx.zeros([0, 5])?)?;
-        queue.convolve_separable(&x, &of_axis, &of_axis, Filter::default(), &mut ctx.zeros([0, 5])?)
+        queue.convolve_2d(&x, &of_axis.reshape([1, 3])?, &mut ctx.zeros([0, 5])?, Filter::default())?;
+        queue.convolve_separable(&x, &of_axis, &of_axis, &mut ctx.zeros([0, 5])?, Filter::default())
     });
 }
 
@@ -332,8 +332,8 @@ fn captured(s: &Subject) {
             |queue, x, out| {
                 let mut one = out.slice(0..20 * 37)?.reshape([20, 37])?;
                 let mut two = out.slice(SECOND..SECOND + 20 * 37)?.reshape([20, 37])?;
-                queue.convolve_2d(x, &table, Filter::default(), &mut one)?;
-                queue.correlate_separable(x, &first, &second, Filter::default(), &mut two)
+                queue.convolve_2d(x, &table, &mut one, Filter::default())?;
+                queue.correlate_separable(x, &first, &second, &mut two, Filter::default())
             },
             lists,
             |list, found| {
@@ -356,20 +356,20 @@ fn hazard(s: &Subject) {
                 let image = x.slice(0..600)?.reshape([20, 30])?;
                 let weights = x.slice(0..9)?.reshape([3, 3])?;
                 let mut out = out.slice(0..600)?.reshape([20, 30])?;
-                queue.convolve_2d(&image, &weights, Filter::default(), &mut out)
+                queue.convolve_2d(&image, &weights, &mut out, Filter::default())
             },
             |queue, x, out| {
                 let image = x.slice(0..600)?.reshape([20, 30])?;
                 let weights = x.slice(0..3)?;
                 let mut out = out.slice(0..600)?.reshape([20, 30])?;
-                queue.correlate_separable(&image, &weights, &weights, Filter::default(), &mut out)
+                queue.correlate_separable(&image, &weights, &weights, &mut out, Filter::default())
             },
             // Two launches at each place.
             |queue, x, out| {
                 let image = x.slice(0..600)?.reshape([20, 30])?;
                 let weights = x.slice(0..200)?;
                 let mut out = out.slice(0..600)?.reshape([20, 30])?;
-                queue.correlate_separable(&image, &weights, &weights, Filter::default(), &mut out)
+                queue.correlate_separable(&image, &weights, &weights, &mut out, Filter::default())
             },
         ],
     );
@@ -390,19 +390,19 @@ fn refused(s: &Subject) {
     let filter = Filter::default();
     let valid = filter.boundary(Boundary::Valid);
     for (at, (weights, filter)) in tables.iter().zip([filter, filter, valid, valid]).enumerate() {
-        let error = assert_refused!(queue.convolve_2d(&x, weights, filter, &mut out), Shape);
+        let error = assert_refused!(queue.convolve_2d(&x, weights, &mut out, filter), Shape);
         names(&error, "convolve_2d", "weights");
         let needed = ["[1, 3]", "[3, 1]", "[6, 1]", "[1, 8]"][at];
         assert!(error.to_string().contains(&format!("{needed} is needed")), "{error}");
     }
-    let error = assert_refused!(queue.correlate_2d(&x, &many, filter, &mut out), Value);
+    let error = assert_refused!(queue.correlate_2d(&x, &many, &mut out, filter), Value);
     assert!(error.to_string().starts_with("verb `correlate_2d`: the number of weights is 8281"), "{error}");
     for (down, across, argument) in [(&none, &three, "down"), (&three, &none, "across")] {
-        let error = assert_refused!(queue.convolve_separable(&x, down, across, filter, &mut out), Shape);
+        let error = assert_refused!(queue.convolve_separable(&x, down, across, &mut out, filter), Shape);
         names(&error, "convolve_separable", argument);
     }
     for (down, across) in [(&longest, &three), (&three, &longest)] {
-        assert_refused!(queue.correlate_separable(&x, down, across, filter, &mut out), Value);
+        assert_refused!(queue.correlate_separable(&x, down, across, &mut out, filter), Value);
     }
     assert_eq!(dump::enqueued(&ctx, "q"), before);
     assert_eq!(queue.read(&out).wait().unwrap(), [7; 48]);
@@ -431,35 +431,35 @@ fn refused_images(s: &Subject) {
     let before = dump::enqueued(&ctx, "q");
     let filter = Filter::default();
     let valid = filter.boundary(Boundary::Valid);
-    let error = assert_refused!(queue.correlate_2d(&x, &weights, filter, &mut wider), Shape);
+    let error = assert_refused!(queue.correlate_2d(&x, &weights, &mut wider, filter), Shape);
     names(&error, "correlate_2d", "out");
     let error = assert_refused!(
-        queue.correlate_2d(&x, &weights, valid, &mut out),
+        queue.correlate_2d(&x, &weights, &mut out, valid),
         Shape { expected, .. } if *expected == [4, 6]
     );
     names(&error, "correlate_2d", "out");
-    let error = assert_refused!(queue.correlate_separable(&x, &three, &three, valid, &mut out), Shape);
+    let error = assert_refused!(queue.correlate_separable(&x, &three, &three, &mut out, valid), Shape);
     names(&error, "correlate_separable", "out");
     // Images need two axes, and three with channels.
     assert_refused!(
-        queue.correlate_2d(&line, &weights, filter, &mut line.clone()),
+        queue.correlate_2d(&line, &weights, &mut line.clone(), filter),
         Axis { axis: 1, rank: 1, .. }
     );
     assert_refused!(
-        queue.convolve_separable(&x, &three, &three, filter.channels_last(), &mut out),
+        queue.convolve_separable(&x, &three, &three, &mut out, filter.channels_last()),
         Axis { axis: 2, rank: 2, .. }
     );
-    let error = assert_refused!(queue.convolve_2d(&foreign, &weights, filter, &mut out), ForeignContext);
+    let error = assert_refused!(queue.convolve_2d(&foreign, &weights, &mut out, filter), ForeignContext);
     names(&error, "convolve_2d", "x");
     let error = assert_refused!(
-        queue.convolve_separable(&x, &three, &foreign_list, filter, &mut out),
+        queue.convolve_separable(&x, &three, &foreign_list, &mut out, filter),
         ForeignContext
     );
     names(&error, "convolve_separable", "across");
-    let error = assert_refused!(queue.convolve_2d(&x, &weights, filter, &mut x.clone()), Aliased);
+    let error = assert_refused!(queue.convolve_2d(&x, &weights, &mut x.clone(), filter), Aliased);
     assert!(error.to_string().starts_with("verb `convolve_2d`: arguments `x` and `out` overlap"), "{error}");
     let error =
-        assert_refused!(queue.correlate_separable(&x, &three, &three, filter, &mut x.clone()), Aliased);
+        assert_refused!(queue.correlate_separable(&x, &three, &three, &mut x.clone(), filter), Aliased);
     assert!(error.to_string().starts_with("verb `correlate_separable`: arguments `x` and `out`"), "{error}");
     assert_eq!(dump::enqueued(&ctx, "q"), before);
     assert_eq!(queue.read(&out).wait().unwrap(), [7; 48]);

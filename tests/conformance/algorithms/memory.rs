@@ -122,7 +122,7 @@ const VERBS: &[(&str, Verb)] = &[
         let weights = a.x.slice(0..200)?;
         let x = a.x.reshape([N / 100, 100])?;
         let mut out = a.out.reshape([N / 100, 100])?;
-        queue.convolve_separable(&x, &weights, &weights, Filter::default(), &mut out)
+        queue.convolve_separable(&x, &weights, &weights, &mut out, Filter::default())
     }),
 ];
 
@@ -259,11 +259,11 @@ const WITHOUT_ELEMENTS: &[(&str, EmptyVerb)] = &[
     }),
     ("convolve_2d", |queue, x, [a, ..], one| {
         let mut out = a.reshape([3, 0])?;
-        queue.convolve_2d(&x.reshape([3, 0])?, &one.reshape([1, 1])?, Filter::default(), &mut out)
+        queue.convolve_2d(&x.reshape([3, 0])?, &one.reshape([1, 1])?, &mut out, Filter::default())
     }),
     ("correlate_separable", |queue, x, [a, ..], one| {
         let mut out = a.reshape([0, 3])?;
-        queue.correlate_separable(&x.reshape([0, 3])?, one, one, Filter::default(), &mut out)
+        queue.correlate_separable(&x.reshape([0, 3])?, one, one, &mut out, Filter::default())
     }),
 ];
 

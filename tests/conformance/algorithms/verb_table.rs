@@ -575,22 +575,22 @@ pub(crate) fn table() -> Vec<Verb> {
         }),
         verb("convolve_2d", |q, a| {
             let weights = a.weights()?;
-            q.convolve_2d(&a.as_rows(&a.y)?, &weights, Filter::default(), &mut a.as_rows(&a.out)?)
+            q.convolve_2d(&a.as_rows(&a.y)?, &weights, &mut a.as_rows(&a.out)?, Filter::default())
         }),
         verb("correlate_2d", |q, a| {
             let weights = a.weights()?;
             let edges = Filter::default().boundary(Boundary::Constant(9));
-            q.correlate_2d(&a.as_columns(&a.y)?, &weights, edges, &mut a.as_columns(&a.out)?)
+            q.correlate_2d(&a.as_columns(&a.y)?, &weights, &mut a.as_columns(&a.out)?, edges)
         }),
         verb("convolve_separable", |q, a| {
             let [down, across] = a.lists_of_weights()?;
             let edges = Filter::default().boundary(Boundary::Wrap);
-            q.convolve_separable(&a.as_rows(&a.y)?, &down, &across, edges, &mut a.as_rows(&a.out)?)
+            q.convolve_separable(&a.as_rows(&a.y)?, &down, &across, &mut a.as_rows(&a.out)?, edges)
         }),
         verb("correlate_separable", |q, a| {
             let [down, across] = a.lists_of_weights()?;
             let edges = Filter::default().boundary(Boundary::Nearest);
-            q.correlate_separable(&a.as_rows(&a.y)?, &down, &across, edges, &mut a.as_rows(&a.out)?)
+            q.correlate_separable(&a.as_rows(&a.y)?, &down, &across, &mut a.as_rows(&a.out)?, edges)
         }),
         verb("fill_random", |q, a| {
             q.fill_random(&mut a.floats(), Philox::seed(4), Normal { mean: 1.0, deviation: 2.0 })

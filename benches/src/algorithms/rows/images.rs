@@ -27,7 +27,7 @@ pub(super) fn few_weights(size: Size) -> Case {
             let x = x.reshape([side, side])?;
             let weights = weights.reshape([FEW, FEW])?;
             let filter = Filter::default().boundary(Boundary::Nearest);
-            queue.convolve_2d(&x, &weights, filter, &mut out.reshape([side, side])?)
+            queue.convolve_2d(&x, &weights, &mut out.reshape([side, side])?, filter)
         },
         move |[x, weights], out| {
             let row = |y: usize| &x[y * side..][..side];
@@ -54,7 +54,7 @@ pub(super) fn separable(size: Size) -> Case {
         move |queue, [x, weights], out| {
             let x = x.reshape([side, side])?;
             let filter = Filter::default().boundary(Boundary::Nearest);
-            queue.convolve_separable(&x, weights, weights, filter, &mut out.reshape([side, side])?)
+            queue.convolve_separable(&x, weights, weights, &mut out.reshape([side, side])?, filter)
         },
         move |[x, weights], out| {
             let row = |y: usize| &x[y * side..][..side];

@@ -46,15 +46,15 @@ impl Calls {
                     let x = a.y.slice(0..shape.iter().product())?.reshape(shape)?;
                     let weights = a.sorted.slice(192..192 + taps[0] * taps[1])?.reshape(taps)?;
                     let mut first = a.out.slice(0..count)?.reshape(of_results)?;
-                    q.convolve_2d(&x, &weights, filter, &mut first)?;
+                    q.convolve_2d(&x, &weights, &mut first, filter)?;
                     let mut second = a.other.slice(0..count)?.reshape(of_results)?;
-                    q.correlate_2d(&x, &weights, filter, &mut second)?;
+                    q.correlate_2d(&x, &weights, &mut second, filter)?;
                     let down = a.sorted.slice(192..192 + taps[0])?;
                     let across = a.sorted.slice(128..128 + taps[1])?;
                     let mut first = a.both.slice(0..count)?.reshape(of_results)?;
-                    q.convolve_separable(&x, &down, &across, filter, &mut first)?;
+                    q.convolve_separable(&x, &down, &across, &mut first, filter)?;
                     let mut second = a.both.slice(SECOND..SECOND + count)?.reshape(of_results)?;
-                    q.correlate_separable(&x, &down, &across, filter, &mut second)
+                    q.correlate_separable(&x, &down, &across, &mut second, filter)
                 });
             }
         }
@@ -63,11 +63,11 @@ impl Calls {
             let x = a.numbers.slice(0..20 * 16)?.reshape([20, 16])?;
             let weights = q.array(&[0.25_f32, -1.0, 0.5, 2.0, 0.125, 1.0])?;
             let mut out = a.floats().slice(0..20 * 16)?.reshape([20, 16])?;
-            q.correlate_2d(&x, &weights.reshape([2, 3])?, Filter::default(), &mut out)?;
+            q.correlate_2d(&x, &weights.reshape([2, 3])?, &mut out, Filter::default())?;
             let mut other = a.other.cast_bits::<f32>().slice(0..20 * 16)?.reshape([20, 16])?;
             let weights = weights.slice(0..3)?;
             let edges = Filter::default().boundary(Boundary::Constant(0.5));
-            q.convolve_separable(&x, &weights, &weights, edges, &mut other)
+            q.convolve_separable(&x, &weights, &weights, &mut other, edges)
         });
     }
 }
