@@ -296,6 +296,32 @@ fn check_replays<T: Element, U: Element + PartialEq, const D: usize>(
     }
 }
 
+/// Calls a verb several times, every second time beside calls on another queue, and checks that its `len` results have the
+/// same bits.
+#[track_caller]
+fn check_same_bits(
+    ctx: &Context,
+    queue: &CommandQueue,
+    len: usize,
+    verb: impl Fn(&CommandQueue, &mut DeviceArray<f32>) -> Result<()>,
+) {
+    let other = ctx.queue("other");
+    let [mut out, mut spare] = [(); 2].map(|()| queue.zeros([len]).unwrap());
+    other.wait_for(queue).unwrap();
+    let mut expected: Option<Vec<u32>> = None;
+    for round in 0..4 {
+        if round % 2 == 1 {
+            (0..3).for_each(|_| verb(&other, &mut spare).unwrap());
+            other.flush().unwrap();
+        }
+        queue.fill(&mut out, f32::NAN).unwrap();
+        verb(queue, &mut out).unwrap();
+        let found: Vec<u32> = queue.read(&out).wait().unwrap().into_iter().map(f32::to_bits).collect();
+        assert_eq!(found, *expected.get_or_insert_with(|| found.clone()), "round {round}");
+    }
+    other.finish().wait().unwrap();
+}
+
 /// Length of an axis whose product with another length is larger than any number of elements.
 const MANY: usize = usize::MAX / 2;
 

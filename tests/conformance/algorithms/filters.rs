@@ -10,6 +10,7 @@ pub fn cases() -> Vec<Case> {
         case("a24_filters_of_integers_are_exact_for_each_boundary", integers),
         case("a24_separable_filters_are_those_along_the_columns_and_then_along_the_rows", separable),
         case("a24_filters_of_floats_are_within_their_bound", floats),
+        case("a24_two_runs_of_a_filter_give_the_same_bits", twice),
         case("a24_a_nan_changes_only_the_results_around_it", nans),
         case("a24_an_image_without_elements_has_no_results", empty),
     ]
@@ -258,6 +259,28 @@ fn floats(s: &Subject) {
                 check(&both.collect::<Vec<f64>>(), taps[0] + taps[1], &out);
             }
         }
+    });
+}
+
+fn twice(s: &Subject) {
+    let (ctx, queue) = s.with_queue("q");
+    let mut rng = fastrand::Rng::with_seed(956);
+    let side = [20, 30];
+    let mut list = |len: usize| {
+        let number = |_| (rng.f32() - 0.5) * [1.0, 1e3][rng.usize(..2)];
+        queue.array(&(0..len).map(number).collect::<Vec<f32>>()).unwrap()
+    };
+    let x = list(600).reshape(side).unwrap();
+    let weights = list(15).reshape([3, 5]).unwrap();
+    let [down, across] = [list(3), list(5)];
+    let filter = Filter::default().boundary(Boundary::Mirror);
+    with_forms(s, || {
+        check_same_bits(&ctx, &queue, 600, |queue, out| {
+            queue.convolve_2d(&x, &weights, &mut out.reshape(side)?, filter)
+        });
+        check_same_bits(&ctx, &queue, 600, |queue, out| {
+            queue.correlate_separable(&x, &down, &across, &mut out.reshape(side)?, filter)
+        });
     });
 }
 

@@ -15,6 +15,7 @@ pub fn cases() -> Vec<Case> {
         case("a23_large_and_small_numbers_neither_overflow_nor_vanish", extremes),
         case("a23_quotients_by_the_largest_pivots_are_not_zero", largest),
         case("a23_each_matrix_of_a_large_stack_has_its_own_results", many),
+        case("a23_two_runs_of_linear_algebra_give_the_same_bits", twice),
     ]
 }
 
@@ -563,6 +564,29 @@ fn many(s: &Subject) {
                 let [a, x] = wides([a, x]);
                 near(&times(&a, &x, [n, n, n]), &identity(n), n, norm(&a) * norm(&x), "the product");
             }
+        }
+    });
+}
+
+fn twice(s: &Subject) {
+    let (ctx, queue) = s.with_queue("q");
+    let mut rng = fastrand::Rng::with_seed(2314);
+    with_forms(s, || {
+        for &n in if s.place().is_gl() { &[6][..] } else { &[3, 9] } {
+            let square = [MATRICES, n, n];
+            let len = MATRICES * n * n;
+            let a = queue.array(&random(&mut rng, len)).unwrap().reshape(square).unwrap();
+            check_same_bits(&ctx, &queue, len, |queue, out| {
+                queue.inverse(&a, &mut out.reshape(square)?, &mut queue.zeros([MATRICES])?)
+            });
+            check_same_bits(&ctx, &queue, len, |queue, out| {
+                queue.qr(&a, &mut out.reshape(square)?, &mut queue.zeros(square)?)
+            });
+            check_same_bits(&ctx, &queue, len, |queue, out| {
+                let mut values = queue.zeros([MATRICES, n])?;
+                let vectors = &mut out.reshape(square)?;
+                queue.eigh(&a, &mut values, vectors, &mut queue.zeros([MATRICES])?, Triangle::Lower)
+            });
         }
     });
 }

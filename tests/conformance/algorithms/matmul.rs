@@ -14,6 +14,7 @@ pub fn cases() -> Vec<Case> {
         case("a20_products_of_padded_arrays_keep_the_padding", padded),
         case("a20_stacks_of_matrices_repeat_to_that_of_the_results", stacks),
         case("a20_products_of_floats_are_within_their_bound", floats),
+        case("a20_two_runs_of_a_product_give_the_same_bits", twice),
         case("a20_a_scale_of_zero_reads_no_elements", zero_scales),
         case("a20_a_bias_and_an_activation_follow_the_sum", epilogues),
         case("a20_products_of_half_floats_are_sums_of_floats", halves),
@@ -350,6 +351,22 @@ fn nan(queue: &CommandQueue) {
             assert!(is_right, "{shape:?} at {at}: {found}");
         }
     }
+}
+
+fn twice(s: &Subject) {
+    let (ctx, queue) = s.with_queue("q");
+    let mut rng = fastrand::Rng::with_seed(809);
+    with_forms(s, || {
+        // The sums of the second shape have several shares.
+        for [rows, inner, columns] in [[9, 40, 10], [5, 1100, 6]] {
+            let a = queue.array(&numbers(&mut rng, rows * inner)).unwrap().reshape([rows, inner]).unwrap();
+            let b =
+                queue.array(&numbers(&mut rng, inner * columns)).unwrap().reshape([inner, columns]).unwrap();
+            check_same_bits(&ctx, &queue, rows * columns, |queue, out| {
+                queue.matmul(&a, &b, &mut out.reshape([rows, columns])?, Matmul::default())
+            });
+        }
+    });
 }
 
 fn zero_scales(s: &Subject) {

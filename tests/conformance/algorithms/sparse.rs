@@ -11,6 +11,7 @@ pub fn cases() -> Vec<Case> {
         case("a24_a_captured_product_reads_its_sparse_matrix_at_each_replay", changed),
         case("a24_products_of_sparse_integers_are_exact_for_all_lengths_of_rows", integers),
         case("a24_products_of_sparse_floats_are_within_their_bound", floats),
+        case("a24_two_runs_of_a_sparse_product_give_the_same_bits", twice),
         case("a24_a_scale_of_zero_reads_neither_entries_nor_results", zero_scales),
         case("a24_an_entry_outside_of_its_matrix_counts_as_zero", outside),
         case("a24_offsets_in_no_order_give_results_inside_of_the_array_alone", unordered),
@@ -197,6 +198,20 @@ fn floats(s: &Subject) {
                 assert!(error <= bound, "{rows} x {columns}, result {at}: {found}, not {exact}");
             }
         }
+    });
+}
+
+fn twice(s: &Subject) {
+    let (ctx, queue) = s.with_queue("q");
+    let mut rng = fastrand::Rng::with_seed(906);
+    let number = |rng: &mut fastrand::Rng| (rng.f32() - 0.5) * [1.0, 1e3][rng.usize(..2)];
+    with_forms(s, || {
+        let matrix = Matrix::random(&mut rng, 50, &[40, 7, 0, 17_000, 30], number).upload(&queue);
+        let x: Vec<f32> = (0..50).map(|_| number(&mut rng)).collect();
+        let x = queue.array(&x).unwrap();
+        check_same_bits(&ctx, &queue, 5, |queue, out| {
+            queue.matmul_sparse(matrix.csr(), &x, out, MatmulSparse::default())
+        });
     });
 }
 
