@@ -1626,6 +1626,36 @@ pub trait Algorithms: sealed::Queue {
         systems::determinant(&VerbQueue::new(self.queue(), "determinant")?, &a.into(), out)
     }
 
+    /// Enqueues `signs` and `logs` = the signs of the determinants of the matrices of `a`, and the natural logarithms of
+    /// their magnitudes, as `numpy.linalg.slogdet`. The determinants may be outside of the range of `f32`. A singular
+    /// matrix has the sign 0 and the logarithm -infinity.
+    ///
+    /// # Shape
+    /// `a` is `[.., n, n]`, with n up to 128. `signs` and `logs` have the shape of the axes before the last two, or one
+    /// element for a single matrix.
+    ///
+    /// # Example
+    /// ```
+    /// use fencepost::prelude::*;
+    /// # let (ctx, queue) = fencepost::doctest();
+    /// let a = ctx.array(&[0.0_f32, 2.0, 4.0, 1.0, 1.0, 2.0, 2.0, 4.0])?.reshape([2, 2, 2])?;
+    /// let (mut signs, mut logs) = (ctx.zeros([2])?, ctx.zeros([2])?);
+    /// queue.log_determinant(&a, &mut signs, &mut logs)?;
+    /// assert_eq!(queue.read(&signs).wait()?, [-1.0, 0.0]);
+    /// let logs = queue.read(&logs).wait()?;
+    /// assert!((logs[0] - 8.0_f32.ln()).abs() < 1e-5 && logs[1] == f32::NEG_INFINITY);
+    /// # Ok::<(), fencepost::Error>(())
+    /// ```
+    #[track_caller]
+    fn log_determinant<const E: usize, const F: usize>(
+        &self,
+        a: impl Into<Matrices<f32>>,
+        signs: &mut DeviceArray<f32, E>,
+        logs: &mut DeviceArray<f32, F>,
+    ) -> Result<()> {
+        systems::log_determinant(&VerbQueue::new(self.queue(), "log_determinant")?, &a.into(), signs, logs)
+    }
+
     /// Enqueues `values` = the eigenvalues of the symmetric matrices of `a` in ascending order, and `vectors` = their
     /// eigenvectors of length 1 as columns, in the same order. Only this triangle of `a` is read. The sign of a vector
     /// is not specified.

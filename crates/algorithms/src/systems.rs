@@ -142,15 +142,40 @@ pub(crate) fn determinant<const E: usize>(
     out: &DeviceArray<f32, E>,
 ) -> Result<()> {
     let of_a = square(queue, a, MOST_ROWS)?;
-    let [n, _] = of_a.matrix;
     let out = list_of(queue, ("out", out), of_a.stack.to_vec(), EACH)?;
+    eliminate_alone(queue, "determinant", (of_a, a), [write("out", &out)])
+}
+
+#[track_caller]
+pub(crate) fn log_determinant<const E: usize, const F: usize>(
+    queue: &VerbQueue<'_>,
+    a: &Matrices<f32>,
+    signs: &DeviceArray<f32, E>,
+    logs: &DeviceArray<f32, F>,
+) -> Result<()> {
+    let of_a = square(queue, a, MOST_ROWS)?;
+    let signs = list_of(queue, ("signs", signs), of_a.stack.to_vec(), EACH)?;
+    let logs = list_of(queue, ("logs", logs), of_a.stack.to_vec(), EACH)?;
+    let results = [write("signs", &signs), write("logs", &logs), value("of_zero", f32::NEG_INFINITY)];
+    eliminate_alone(queue, "log_determinant", (of_a, a), results)
+}
+
+/// Enqueues the elimination of matrices without right sides, with the other arguments of the kernel.
+#[track_caller]
+fn eliminate_alone<'a, const N: usize>(
+    queue: &VerbQueue<'_>,
+    stem: &'static str,
+    (of_a, a): (MatrixAxes<'_>, &'a Matrices<f32>),
+    others: [NamedArg<'a>; N],
+) -> Result<()> {
+    let [n, _] = of_a.matrix;
     let stack = MatrixStack::of(queue, of_a.stack, [(of_a, a.first())])?;
-    let mut args = stack.parameters([OF_A]);
-    args.push(size("n", n));
-    args.extend([read("a", a.array()), write("out", &out)]);
+    let mut args: Vec<NamedArg<'a>> = stack.parameters([OF_A]);
+    args.extend([size("n", n), read("a", a.array())]);
+    args.extend(others);
     let groups = MatrixGroups::of(queue, n, n);
     let tasks = stack.matrices();
-    MatrixWork { stem: "determinant", groups, overrides: &[], tasks, elements: n * n }.enqueue(queue, &args)
+    MatrixWork { stem, groups, overrides: &[], tasks, elements: n * n }.enqueue(queue, &args)
 }
 
 #[track_caller]

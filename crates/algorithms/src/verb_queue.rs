@@ -10,8 +10,18 @@ use fencepost_kernels::PART_COUNT;
 use std::ops::Deref;
 
 /// Verbs that compute results for each matrix of a stack.
-const OF_STACKS: [&str; 9] =
-    ["cholesky", "determinant", "eigh", "eigvalsh", "inverse", "lu", "qr", "solve", "solve_triangular"];
+const OF_STACKS: [&str; 10] = [
+    "cholesky",
+    "determinant",
+    "eigh",
+    "eigvalsh",
+    "inverse",
+    "log_determinant",
+    "lu",
+    "qr",
+    "solve",
+    "solve_triangular",
+];
 /// Name for the argument with the number of first elements.
 const PART: &str = "count of the first elements";
 

@@ -7,8 +7,8 @@
 // Tolerance  that of a matrix whose difference from a is at most 8 n u times the norm of a in the tests, for random matrices
 //
 // The product of the pivots has a separate exponent, so that only a determinant itself overflows.
-//#use elimination
 //#use matrix_index
+//#use pivot_product
 override WIDTH: u32 = 16;
 override MATRICES: u32 = 1;
 override SIDE: u32 = 16;                    // most rows of a matrix
@@ -31,38 +31,15 @@ struct Params {
 @group(0) @binding(2) var<storage, read_write> work: array<f32>;
 @group(0) @binding(3) var<storage, read_write> out: array<f32>;
 
-const SIGN: u32 = 0x80000000u;
-const FRACTION: u32 = 0x007FFFFFu;
-const ONE: u32 = 0x3F800000u;
-
 fn power_of(exponent: i32) -> f32 { return bitcast<f32>(u32(exponent + 127) << 23u); }
 
-// Returns the product of the pivots, with another sign for each exchange of rows.
-fn product_of_pivots() -> f32 {
-    var product = 1.0;
-    var exponent = 0;
-    for (var k = 0u; k < params.n; k++) {
-        let pivot = pivots[first_pivot + k];
-        let bits = bitcast<u32>(pivot);
-        let field = (bits >> 23u) & 255u;
-        if field == 0u {
-            product *= 0.0;
-        } else if field == 255u {
-            product *= pivot;
-        } else {
-            product *= bitcast<f32>((bits & (SIGN | FRACTION)) | ONE);
-            exponent += i32(field) - 127;
-        }
-        if abs(product) >= 2.0 {
-            product *= 0.5;
-            exponent += 1;
-        }
-        if pivot_rows[first_pivot + k] != k { product = -product; }
-    }
+// Returns the product of the pivots as one number.
+fn whole_product() -> f32 {
+    let product = product_of_pivots();
     // Two factors have the range of the exponents of all numbers.
-    let whole = clamp(exponent, -252, 254);
+    let whole = clamp(product.exponent, -252, 254);
     let half = whole / 2;
-    return product * power_of(half) * power_of(whole - half);
+    return product.factor * power_of(half) * power_of(whole - half);
 }
 
 @compute @workgroup_size(WIDTH, MATRICES)
@@ -84,5 +61,5 @@ fn determinant(
         if is_inside { eliminate(k, id.x); }
         work_barrier();
     }
-    if is_inside && id.x == 0u { out[matrix] = product_of_pivots(); }
+    if is_inside && id.x == 0u { out[matrix] = whole_product(); }
 }

@@ -43,6 +43,7 @@ pub(crate) const SNIPPETS: &[(&str, &str)] = &[
     ("order_keys", include_str!("../shaders/lib/order_keys.wgsl")),
     ("packed", include_str!("../shaders/lib/packed.wgsl")),
     ("philox", include_str!("../shaders/lib/philox.wgsl")),
+    ("pivot_product", include_str!("../shaders/lib/pivot_product.wgsl")),
     ("place_keys", include_str!("../shaders/lib/place_keys.wgsl")),
     ("power_of_two", include_str!("../shaders/lib/power_of_two.wgsl")),
     ("quantile", include_str!("../shaders/lib/quantile.wgsl")),

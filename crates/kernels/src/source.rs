@@ -63,6 +63,7 @@ const BUILTINS: &[(&str, &str)] = shaders![
     "iota.wgsl",
     "jacobi.wgsl",
     "limit.wgsl",
+    "log_determinant.wgsl",
     "lu.wgsl",
     "matmul_bytes.wgsl",
     "matmul_columns.wgsl",

@@ -157,6 +157,7 @@ const TRUSTED: &[TrustedKernel] = &[
          read",
     ),
     all("limit", "elements are below n"),
+    all("log_determinant", "as determinant"),
     all("lu", "as determinant; the source of a row is a row, or that of a pivot"),
     all(
         "matmul_bytes",

@@ -172,16 +172,39 @@ pub fn inverse(a: &[f64], n: usize) -> Option<Vec<f64>> {
 /// assert_eq!(host::determinant(&[0.0, 2.0, 4.0, 1.0], 2), -8.0);
 /// ```
 pub fn determinant(a: &[f64], n: usize) -> f64 {
-    let (factors, mut order, _) = lu(a, n);
-    let mut product: f64 = (0..n).map(|k| factors[k * n + k]).product();
-    for row in 0..n {
+    let (factors, order, _) = lu(a, n);
+    (0..n).map(|k| factors[k * n + k]).product::<f64>() * sign_of(order)
+}
+
+/// Returns the sign of the determinant of a matrix, and the natural logarithm of its magnitude.
+///
+/// # Example
+/// ```
+/// use fencepost_oracles as host;
+/// let (sign, log) = host::log_determinant(&[0.0, 2.0, 4.0, 1.0], 2);
+/// assert_eq!(sign, -1.0);
+/// assert!((log - 8.0_f64.ln()).abs() < 1e-14);
+/// assert_eq!(host::log_determinant(&[1.0, 2.0, 2.0, 4.0], 2), (0.0, f64::NEG_INFINITY));
+/// ```
+pub fn log_determinant(a: &[f64], n: usize) -> (f64, f64) {
+    let (factors, order, _) = lu(a, n);
+    let pivots = (0..n).map(|k| factors[k * n + k]);
+    let log = pivots.clone().map(|pivot| pivot.abs().ln()).sum();
+    let signs = pivots.map(|pivot| if pivot == 0.0 { 0.0 } else { pivot.signum() });
+    (signs.product::<f64>() * sign_of(order), log)
+}
+
+/// Returns 1 for an order that an even number of exchanges makes, and else -1.
+fn sign_of(mut order: Vec<u32>) -> f64 {
+    let mut sign = 1.0;
+    for row in 0..order.len() {
         while order[row] as usize != row {
             let other = order[row] as usize;
             order.swap(row, other);
-            product = -product;
+            sign = -sign;
         }
     }
-    product
+    sign
 }
 
 /// Returns the eigenvalues of a symmetric matrix in ascending order, and its eigenvectors as columns. Only the lower

@@ -32,7 +32,9 @@ mod windows;
 pub use along::{all_axis, any_axis, argmax_axis, argmin_axis, count_nonzero_axis, mean_axis, reduce};
 pub use bins::{histogram, histogram_fixed, histogram_weighted};
 pub use elementwise::{axpy, cast, clamp, iota, map, repeated, where_, zip};
-pub use equations::{cholesky, determinant, eigh, eigvalsh, inverse, lu, qr, solve, solve_triangular};
+pub use equations::{
+    cholesky, determinant, eigh, eigvalsh, inverse, log_determinant, lu, qr, solve, solve_triangular,
+};
 pub use exact::{exact_dot, exact_mean, exact_norm, exact_sum};
 pub use filters::{beside, convolve_2d, convolve_separable, correlate_2d, correlate_separable};
 pub use fourier::{

@@ -11,6 +11,7 @@ pub fn cases() -> Vec<Case> {
         case("a23_solutions_are_within_their_bound", solve),
         case("a23_solutions_of_triangles_are_within_their_bound", triangles),
         case("a23_inverses_and_determinants_are_within_their_bounds", inverses),
+        case("a23_logarithms_of_determinants_are_within_their_bound", logarithms),
         case("a23_eigenvalues_and_eigenvectors_are_within_their_bounds", eigen),
         case("a23_large_and_small_numbers_neither_overflow_nor_vanish", extremes),
         case("a23_quotients_by_the_largest_pivots_are_not_zero", largest),
@@ -399,6 +400,58 @@ fn inverses(s: &Subject) {
             }
         }
     });
+}
+
+fn logarithms(s: &Subject) {
+    let queue = s.ctx().queue("q");
+    let mut rng = fastrand::Rng::with_seed(2316);
+    let found = |stack: &[Vec<f32>], n: usize| {
+        let Found { lists, .. } = call(&queue, stack, [n, n], [1, 1], |a, [mut signs, mut logs], _| {
+            queue.log_determinant(a, &mut signs, &mut logs)
+        });
+        lists[0].iter().zip(&lists[1]).map(|(&sign, &log)| (sign, log)).collect::<Vec<(f32, f32)>>()
+    };
+    with_sides(s, |n| {
+        if n > 6 && s.place().is_gl() && !large() {
+            return;
+        }
+        let stack: Vec<Vec<f32>> = (0..MATRICES).map(|_| random(&mut rng, n * n)).collect();
+        for (a, (sign, log)) in stack.iter().zip(found(&stack, n)) {
+            let a = wide(a);
+            let (exact_sign, exact) = host::log_determinant(&a, n);
+            let condition = norm(&a) * norm(&host::inverse(&a, n).unwrap());
+            if condition < 1e4 {
+                assert!(f64::from(sign) == exact_sign, "{n} rows: {sign}");
+                let of_matrix = 16.0 * n as f64 * U * condition;
+                let bound = of_matrix + 2.0_f64.powi(-20) + 3.0 * U * exact.abs();
+                let error = (f64::from(log) - exact).abs();
+                assert!(error <= bound, "{n} rows: {log}, not {exact} +- {bound}");
+            }
+        }
+    });
+    // Determinants that no `f32` holds, and 0.
+    let [large, small] = [100, -100].map(|exponent| 2.0_f32.powi(exponent));
+    let log = 600.0 * 2.0_f32.ln();
+    let diagonals = [
+        ([large; 6], (1.0, log)),
+        ([small, small, small, small, small, -small], (-1.0, -log)),
+        ([large, small, 1.0, 1.0, -1.0, -1.0], (1.0, 0.0)),
+        ([2.0, 3.0, 0.0, 1.0, -1.0, 1.0], (0.0, f32::NEG_INFINITY)),
+        ([large, large, large, 1e-40, 1.0, 1.0], (0.0, f32::NEG_INFINITY)),
+    ];
+    let matrix = |diagonal: [f32; 6]| {
+        (0..36).map(|at| if at / 6 == at % 6 { diagonal[at / 6] } else { 0.0 }).collect::<Vec<f32>>()
+    };
+    let stack = diagonals.map(|(diagonal, _)| matrix(diagonal));
+    for (found, (_, expected)) in found(&stack, 6).into_iter().zip(diagonals) {
+        let is_near =
+            found.1 == expected.1 || (found.1 - expected.1).abs() <= 1e-6 * (expected.1.abs() + 1.0);
+        assert!(found.0 == expected.0 && is_near, "{found:?}, not {expected:?}");
+    }
+    // A NaN is in both results.
+    let stack = [matrix([1.0, 2.0, f32::NAN, 1.0, 1.0, 1.0])];
+    let [(sign, log)] = found(&stack, 6)[..] else { panic!("one matrix has one result") };
+    assert!(sign.is_nan() && log.is_nan(), "{sign} and {log}");
 }
 
 fn eigen(s: &Subject) {

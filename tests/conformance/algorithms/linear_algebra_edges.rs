@@ -206,10 +206,14 @@ fn without_rows(s: &Subject) {
     queue.eigh(&a, &mut values, vectors, &mut i5, Triangle::Lower).unwrap();
     queue.eigvalsh(&a, &mut values, &mut i6, Triangle::Lower).unwrap();
     queue.determinant(&a, &mut determinants).unwrap();
+    let [mut signs, mut logs] = [(); 2].map(|()| queue.full([2], 7.0_f32).unwrap());
+    queue.log_determinant(&a, &mut signs, &mut logs).unwrap();
     for info in infos {
         assert_eq!(queue.read(&info).wait().unwrap(), [0, 0]);
     }
     assert_eq!(queue.read(&determinants).wait().unwrap(), [1.0, 1.0]);
+    assert_eq!(queue.read(&signs).wait().unwrap(), [1.0, 1.0]);
+    assert!(queue.read(&logs).wait().unwrap().iter().all(|log| log.abs() < 1e-6));
     // A triangle without rows, or without columns.
     let none = queue.zeros::<f32, 2>([3, 0]).unwrap();
     queue.qr(&none, &mut queue.zeros([3, 0]).unwrap(), &mut queue.zeros([0, 0]).unwrap()).unwrap();
@@ -550,6 +554,9 @@ fn of_other_verbs(queue: &CommandQueue, x: &DeviceArray<f32>, info: &mut DeviceA
     let error = assert_refused!(queue.eigvalsh(&a, &mut values, info, Triangle::Lower), Shape);
     names(&error, "eigvalsh", "values");
     names(&assert_refused!(queue.determinant(&a, &mut values), Shape), "determinant", "out");
+    let mut sign = queue.zeros([1]).unwrap();
+    let error = assert_refused!(queue.log_determinant(&a, &mut sign, &mut values), Shape);
+    names(&error, "log_determinant", "logs");
 }
 
 /// Calls verbs with too many rows, and with elements outside of the array.

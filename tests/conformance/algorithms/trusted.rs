@@ -26,7 +26,7 @@ pub fn cases() -> Vec<Case> {
 }
 
 /// Verbs that compute with floats: without runtime checks, a driver may round differently.
-const ROUNDED: [&str; 29] = [
+const ROUNDED: [&str; 30] = [
     "norm",
     "mean",
     "zip",
@@ -37,6 +37,7 @@ const ROUNDED: [&str; 29] = [
     "solve_triangular",
     "inverse",
     "determinant",
+    "log_determinant",
     "eigh",
     "eigvalsh",
     "fill_random",

@@ -558,6 +558,11 @@ pub(crate) fn table() -> Vec<Verb> {
         })
         .after(products),
         verb("determinant", |q, a| q.determinant(&a.square(&a.other)?, &mut a.float())).after(products),
+        verb("log_determinant", |q, a| {
+            let mut logs = a.few.slice(0..1)?.cast_bits();
+            q.log_determinant(&a.square(&a.other)?, &mut a.float(), &mut logs)
+        })
+        .after(products),
         verb("eigh", |q, a| {
             let x = a.square(&a.other)?;
             let mut values = a.both.slice(0..a.side())?.cast_bits();

@@ -32,6 +32,7 @@ const FFT_PASS: &[u32] = &[10, 2, 6, 0x32, 0, 1, 1, 0, 0, 2, 6, 6, 6, 6, 0, 0, 0
 
 /// Bits of a NaN.
 const NAN: u32 = 0x7FC0_0000;
+const MINUS_INFINITY: u32 = 0xFF80_0000;
 
 /// Returns the bits of symmetric matrices whose diagonals have the largest elements.
 fn dominant(matrices: u32, n: u32) -> Vec<u32> {
@@ -142,6 +143,10 @@ fn r07_the_builtin_kernels_have_no_mistake() {
                 (params.leak(), vec![dominant(5, 15), numbers(1), numbers(75), numbers(1125), numbers(5)])
             }
             "limit.wgsl" => (&[300, 7, 9], vec![words(300), numbers(300)]),
+            "log_determinant.wgsl" => {
+                let params = [&[0, 5, 15, MINUS_INFINITY, 1, 5][..], &places(15, 15)].concat();
+                (params.leak(), vec![dominant(5, 15), numbers(1), numbers(5), numbers(5)])
+            }
             "lu.wgsl" => {
                 let params = [&[0, 5, 15, 1, 5][..], &places(15, 15), &places(15, 15)].concat();
                 (params.leak(), vec![dominant(5, 15), numbers(1), numbers(1125), numbers(75), numbers(5)])

@@ -219,6 +219,7 @@ mod tests {
         "inner_product",
         "jacobi",
         "limit",
+        "log_determinant",
         "lu",
         "matmul_bytes",
         "matmul_columns",

@@ -43,6 +43,18 @@ fn info(a: &Arrays, matrices: usize) -> Result<DeviceArray<u32>> {
     a.few.slice(0..matrices)
 }
 
+/// Calls the verbs for determinants.
+fn determinants<const D: usize>(
+    q: &CommandQueue,
+    a: &Arrays,
+    x: impl Into<Matrices<f32>>,
+    shape: [usize; D],
+) -> Result<()> {
+    let x = x.into();
+    q.determinant(x.clone(), &mut part(&a.few, shape)?)?;
+    q.log_determinant(x, &mut part(&a.out, shape)?, &mut part(&a.other, shape)?)
+}
+
 impl Calls {
     pub(super) fn linear_algebra(&mut self) {
         for n in SIDES {
@@ -98,9 +110,9 @@ impl Calls {
             let x = stack(q, &numbers(MATRICES * n * n, n), n)?;
             q.inverse(&x, &mut part(&a.out, [MATRICES, n, n])?, &mut info(a, MATRICES)?)
         });
-        self.add(format!("determinant of {n} rows"), move |q, a| {
+        self.add(format!("determinants of {n} rows"), move |q, a| {
             let x = stack(q, &numbers(MATRICES * n * n, n), n)?;
-            q.determinant(&x, &mut info(a, MATRICES)?.cast_bits())
+            determinants(q, a, &x, [MATRICES])
         });
     }
 
@@ -160,9 +172,8 @@ impl Calls {
                 let b = q.array(&[1.0_f32, 2.0, 3.0])?;
                 q.solve_triangular(&three, &b, &mut part(&a.out, [1, 3])?, &mut a.one, Triangular::upper())
             });
-            self.add(format!("determinant of {x}"), move |q, a| {
-                let three = stack(q, &of_three(), 3)?;
-                q.determinant(&three, &mut a.float())
+            self.add(format!("determinants of {x}"), move |q, a| {
+                determinants(q, a, &stack(q, &of_three(), 3)?, [1])
             });
         }
         // Quotients that overflow or lose bits with another factor.
@@ -180,7 +191,7 @@ impl Calls {
         });
     }
 
-    /// Calls `determinant` with products that have all exponents.
+    /// Calls the verbs for determinants with products that have all exponents.
     fn determinants(&mut self) {
         let powers = [
             [127, 0, 0],
@@ -194,10 +205,10 @@ impl Calls {
             [-100, -100, -100],
         ];
         for exponents in powers {
-            self.add(format!("determinant of {exponents:?}"), move |q, a| {
+            self.add(format!("determinants of {exponents:?}"), move |q, a| {
                 let [x, y, z] = exponents.map(|exponent: i32| 1.5 * 2.0_f32.powi(exponent));
                 let list = [0.0, x, 0.0, y, 0.0, 0.0, 0.0, 0.0, z];
-                q.determinant(&stack(q, &list, 3)?, &mut a.float())
+                determinants(q, a, &stack(q, &list, 3)?, [1])
             });
         }
     }
@@ -269,8 +280,8 @@ impl Calls {
                 let mut vectors = part(&a.out, [2, 2, 2, n, n])?;
                 q.eigh(view(q)?, &mut values, &mut vectors, &mut of_matrix, Triangle::Lower)
             });
-            self.add(format!("determinant of views of {n} rows"), move |q, a| {
-                q.determinant(view(q)?, &mut part(&a.few, [2, 2, 2])?)
+            self.add(format!("determinants of views of {n} rows"), move |q, a| {
+                determinants(q, a, view(q)?, [2, 2, 2])
             });
         }
     }
