@@ -14,7 +14,7 @@ use crate::refusals::check;
 use crate::segments::{Bounds, Lists};
 use crate::shares::Shares;
 use crate::trusted;
-use crate::tuning::{SIZE, lanes, tuned};
+use crate::tuning::{SIZE, WIDE, lanes, tuned};
 use crate::typed_kernel::value;
 use crate::verb_queue::VerbQueue;
 use crate::weighted::check_sums;
@@ -26,6 +26,14 @@ use fencepost_derive::KernelArgs;
 
 /// Number of words of a sum in memory, as `exact_sum.wgsl` has it.
 pub(crate) const WORDS_OF_SUM: usize = 20;
+// A driver may end an invocation after 65,535 rounds of all its loops together. A term may take 16 rounds for each of its
+// parts, because it may change each word of a sum.
+/// Maximum number of terms of a workgroup that adds the terms of a row.
+const MOST_OF_ROW: usize = 16 * 1024;
+/// Maximum number of terms of an invocation that adds the terms of a column.
+const MOST_OF_COLUMN: usize = 1024;
+/// Maximum number of terms of a workgroup that adds the terms of segments.
+const MOST_OF_SEGMENTS: usize = 32 * 1024;
 /// The parameter `zero` of the kernels. The value is one that their compiler does not know.
 const ZERO: u32 = 0;
 
@@ -118,6 +126,7 @@ impl ExactTerms<'_> {
     #[track_caller]
     fn enqueue(&self, queue: &VerbQueue<'_>, steps: ExactSteps, out: &mut DeviceArray<u32>) -> Result<()> {
         let (rows, shares) = self.view.shares();
+        let shares = shares.of_at_most(if rows { MOST_OF_ROW } else { MOST_OF_COLUMN });
         let kernel = ExactKernel::compiled(queue, self, steps, rows, shares)?;
         if shares.count == 1 {
             return self.launch(queue, &kernel, shares, out);
@@ -264,7 +273,7 @@ fn of_segments<T: Reducible, const D: usize, const E: usize>(
     let mut sums = queue.scratch::<u32>(WORDS_OF_SUM * segments)?;
     lists.write_offsets(queue)?;
     queue.fill(&mut sums, 0)?;
-    let shares = Shares::of(x.len());
+    let shares = Shares::of(x.len()).of_at_most(MOST_OF_SEGMENTS);
     let offsets = &lists.offsets;
     let n = x.len() as u32;
     let count = segments as u32;
@@ -296,11 +305,11 @@ enum SegmentsKernel {
 
 impl SegmentsKernel {
     fn compiled(queue: &VerbQueue<'_>, steps: ExactSteps) -> Result<Self> {
-        let overrides = tuned(queue, &[]);
+        // The kernels have no barriers, and each segment of an invocation takes many rounds of loops.
         if steps.products {
-            return trusted::kernel_with::<ExactSegmentProductsArgs>(queue, &overrides).map(Self::Products);
+            return trusted::kernel_with::<ExactSegmentProductsArgs>(queue, &WIDE).map(Self::Products);
         }
-        trusted::kernel_with::<ExactSegmentsArgs>(queue, &overrides).map(Self::Elements)
+        trusted::kernel_with::<ExactSegmentsArgs>(queue, &WIDE).map(Self::Elements)
     }
 }
 

@@ -73,6 +73,14 @@ impl Shares {
         Self { elements: inner, share, count: inner.div_ceil(share) }
     }
 
+    /// Divides the elements into more shares if a share has more than `most` elements.
+    pub(crate) fn of_at_most(self, most: usize) -> Self {
+        if self.share <= most {
+            return self;
+        }
+        Self { share: most, count: self.elements.div_ceil(most), ..self }
+    }
+
     /// Gives all elements to one workgroup.
     pub(crate) fn one(elements: usize) -> Self {
         Self { elements, share: elements, count: 1 }
@@ -107,6 +115,18 @@ mod tests {
             }
         }
         assert_eq!(Shares::of_inner(0, 5, &limits), Shares::one(0));
+    }
+
+    #[test]
+    fn only_shares_above_a_bound_are_divided() {
+        for elements in [1, 1000, 1 << 18, (1 << 21) + 1, (1 << 25) - 1, (1 << 30) - 1] {
+            let shares = Shares::of_column(elements);
+            let bounded = shares.of_at_most(2048);
+            assert_eq!(bounded == shares, shares.share <= 2048, "{shares:?} and {bounded:?}");
+            assert!(bounded.share <= 2048, "{bounded:?}");
+            assert!(bounded.count * bounded.share >= elements, "{bounded:?}");
+            assert!((bounded.count - 1) * bounded.share < elements, "{bounded:?}: a share is empty");
+        }
     }
 
     #[test]

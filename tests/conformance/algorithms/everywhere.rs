@@ -425,13 +425,39 @@ fn along(s: &Subject) {
         let expected = rows.iter().zip(&of_factors).map(|(row, factors)| host::exact_dot(row, factors));
         assert_eq!(found, to_bits(expected), "inner products of {shape:?}");
     }
+    if large() {
+        long_columns(&queue);
+    }
+}
+
+/// Checks sums of long columns, in which each small term changes the sign of a partial sum, and so each word of it.
+fn long_columns(queue: &CommandQueue) {
+    let n = 1 << 23;
+    let few = [1.0, -SMALLEST, SMALLEST, -SMALLEST, -1.0, SMALLEST, -SMALLEST, SMALLEST];
+    let term = |row: usize| if row % 8192 == 8191 { 1.0 } else { few[row % 8] };
+    let list: Vec<f32> = (0..2 * n).map(|i| [1.0, -2.0][i % 2] * term(i / 2)).collect();
+    let x = queue.array(&list).unwrap().reshape([n, 2]).unwrap();
+    let found =
+        bits(queue, 2, |out| queue.sum(x.axis(0).determinism(EVERYWHERE), &mut out.reshape([1, 2]).unwrap()));
+    // A share that is cut off loses its last term, which is as large as all others together.
+    assert_eq!(found, to_bits([1024.0, -2048.0]));
 }
 
 fn segments(s: &Subject) {
     let queue = s.ctx().queue("q");
     let mut rng = fastrand::Rng::with_seed(256);
-    let all = [(1, 1), (20, 3), (257, 20), (1000, usize::MAX), (16_385, 50), (20_481, 3000), (34_567, 1)];
-    for (kind, &(len, mean)) in (if large() { &all[..] } else { &all[..6] }).iter().enumerate() {
+    let all = [
+        (1, 1),
+        (20, 3),
+        (257, 20),
+        (1000, usize::MAX),
+        (16_385, 50),
+        (20_481, 3000),
+        // One workgroup adds all these segments of about one element.
+        (16_384, 1),
+        (34_567, 1),
+    ];
+    for (kind, &(len, mean)) in (if large() { &all[..] } else { &all[..7] }).iter().enumerate() {
         let offsets = offsets(&mut rng, len, mean);
         let list = list_of(kind, len, &mut rng);
         let factors = list_of(0, len, &mut rng);
