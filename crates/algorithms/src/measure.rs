@@ -89,7 +89,7 @@ impl TuneOptions {
 pub trait Tune: sealed::Tuned {
     /// Measures the variants of the verbs' kernels, and returns the table with the fastest ones. From then on, the verbs
     /// of the context take them (rule A26). With a [`kernel_folder`](fencepost_core::ContextOptions::kernel_folder),
-    /// they are stored for later contexts that tune on first use.
+    /// they are stored for later contexts that tune on first use, together with the choices that are stored there.
     ///
     /// Nothing is measured before the result is awaited. Each variant runs on a queue of its own, after everything that
     /// was enqueued on the context before. Other work that runs meanwhile makes the times longer. A variant that the
@@ -124,7 +124,8 @@ impl Tune for Context {
             for kernels in options.kernels {
                 for &size in kernels.sizes() {
                     let case = (kernels.name(), size);
-                    let meter = Meter::new(ctx.clone(), options.limit, false);
+                    let generation = verb_tuning::generation(&ctx);
+                    let meter = Meter::new(ctx.clone(), options.limit, false, generation);
                     let measured = meter.choice(kernels, size).await;
                     if let Err(error) = &measured
                         && error.kind() == ErrorKind::DeviceLost
@@ -132,7 +133,7 @@ impl Tune for Context {
                         return Err(error.clone());
                     }
                     if let Some((number, choice)) = reported(case, measured) {
-                        verb_tuning::keep(&ctx, case, number, choice);
+                        verb_tuning::keep(&ctx, generation, case, number, choice);
                     }
                 }
             }
@@ -150,8 +151,13 @@ mod sealed {
 
 /// Measures the choice of a case during the first call of a verb. Returns `None`, and reports the reason, if there is no
 /// result.
-pub(crate) fn on_first_use(queue: &CommandQueue, kernels: Tunable, case: TunedCase) -> Option<TunedChoice> {
-    let meter = Meter::new(queue.context(), LIMIT, true);
+pub(crate) fn on_first_use(
+    queue: &CommandQueue,
+    kernels: Tunable,
+    case: TunedCase,
+    generation: u64,
+) -> Option<TunedChoice> {
+    let meter = Meter::new(queue.context(), LIMIT, true, generation);
     let (_, size) = case;
     let measured = verb_tuning::pending(async move { meter.choice(kernels, size).await }).wait();
     reported(case, measured).map(|(_, choice)| choice)
@@ -307,11 +313,13 @@ struct Meter {
     end: Option<Instant>,
     /// `true` if the waits block. Then they return at the end of the time at the latest.
     blocks: bool,
+    /// The [`generation`](verb_tuning::generation) in which the measurements begin.
+    generation: u64,
 }
 
 impl Meter {
-    fn new(ctx: Context, limit: Duration, blocks: bool) -> Self {
-        Self { ctx, limit, end: Instant::now().checked_add(limit), blocks }
+    fn new(ctx: Context, limit: Duration, blocks: bool, generation: u64) -> Self {
+        Self { ctx, limit, end: Instant::now().checked_add(limit), blocks, generation }
     }
 
     fn time_is_over(&self) -> bool {
@@ -424,7 +432,7 @@ impl Meter {
         }
         let (Some(bytes), Some(operations)) = (bytes, operations) else { return Ok(None) };
         let ceilings = Ceilings::new(bytes, operations);
-        verb_tuning::keep_ceilings(&self.ctx, ceilings);
+        verb_tuning::keep_ceilings(&self.ctx, self.generation, ceilings);
         Ok(Some(ceilings))
     }
 

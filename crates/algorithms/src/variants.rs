@@ -248,7 +248,7 @@ pub(crate) fn chosen(queue: &VerbQueue<'_>, kernels: Tunable, elements: usize) -
     let accept = |choice: &TunedChoice| kernels.number_of(queue, choice);
     // A measurement tries one variant at a time.
     let may_measure = queue.tried.is_none();
-    let measure = || measure::on_first_use(queue, kernels, case);
+    let measure = |generation| measure::on_first_use(queue, kernels, case, generation);
     let number = verb_tuning::number(queue, case, may_measure, accept, measure);
     number.map_or(KernelVariant::DEFAULT, |number| kernels.variants()[number])
 }

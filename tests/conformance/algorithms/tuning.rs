@@ -29,6 +29,9 @@ pub fn cases() -> Vec<Case> {
         case("a26_a_folder_keeps_the_measured_choices_of_an_adapter", kept)
             .on_devices("the CPU recorder opens no folder")
             .not_in_a_page(NO_FILES),
+        case("a26_a_folder_keeps_the_choices_that_several_contexts_have_measured", together)
+            .on_devices("the CPU recorder opens no folder")
+            .not_in_a_page(NO_FILES),
     ];
     cases.into()
 }
@@ -423,10 +426,19 @@ fn lost(s: &Subject) {
 struct Folder(PathBuf);
 
 impl Folder {
-    fn new(s: &Subject) -> Self {
-        let path = std::env::temp_dir().join(format!("fencepost-tuning-{}-{}", s.name(), std::process::id()));
+    fn new(s: &Subject, case: &str) -> Self {
+        let name = format!("fencepost-tuning-{case}-{}-{}", s.name(), std::process::id());
+        let path = std::env::temp_dir().join(name);
         std::fs::remove_dir_all(&path).ok(); // a killed run may have left the folder
         Self(path)
+    }
+
+    /// Opens a context with this folder.
+    fn open(&self, s: &Subject, tuning: TuningChoice) -> Context {
+        s.options(|options| {
+            options.kernel_folder = Some(self.0.clone());
+            options.tuning = tuning;
+        })
     }
 
     /// Returns the file of the table. Compiled kernels have files of their own.
@@ -446,13 +458,8 @@ impl Drop for Folder {
 }
 
 fn kept(s: &Subject) {
-    let folder = Folder::new(s);
-    let open = |tuning: TuningChoice| {
-        s.options(|options| {
-            options.kernel_folder = Some(folder.0.clone());
-            options.tuning = tuning;
-        })
-    };
+    let folder = Folder::new(s, "kept");
+    let open = |tuning: TuningChoice| folder.open(s, tuning);
     let measured = (0..ATTEMPTS).find_map(|_| {
         let ctx = open(TuningChoice::OnFirstUse);
         check_transpose(&ctx.queue("q"), 33, 47);
@@ -476,4 +483,17 @@ fn kept(s: &Subject) {
     }
     std::fs::write(&file, bytes).unwrap();
     assert_eq!(open(TuningChoice::OnFirstUse).tuning_table(), table);
+}
+
+fn together(s: &Subject) {
+    let folder = Folder::new(s, "together");
+    for kernels in [Tunable::Transpose, Tunable::SortSmall] {
+        let options = TuneOptions::default().kernels([kernels]).limit(Duration::MAX);
+        let table = folder.open(s, TuningChoice::Defaults).tune(options).wait().unwrap();
+        assert!(table.choices().iter().all(|choice| choice.kernels == kernels.name()), "{table}");
+    }
+    let loaded = folder.open(s, TuningChoice::OnFirstUse).tuning_table();
+    let cases: Vec<String> =
+        loaded.choices().iter().map(|choice| format!("{} {}", choice.kernels, choice.size)).collect();
+    assert_eq!(cases, ["sort_small few", "transpose few", "transpose many"]);
 }

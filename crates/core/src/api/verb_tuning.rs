@@ -23,7 +23,7 @@ pub fn number(
     case: TunedCase,
     may_measure: bool,
     accept: impl Fn(&TunedChoice) -> Option<usize>,
-    measure: impl FnOnce() -> Option<TunedChoice>,
+    measure: impl FnOnce(u64) -> Option<TunedChoice>,
 ) -> Option<usize> {
     let tuning = queue.owner().tuning();
     if !tuning.is_on() {
@@ -34,14 +34,20 @@ pub fn number(
     tuning.number(case, may_measure, accept, measure)
 }
 
-/// Adds a measured choice, which the verbs take from now on, and stores it for the next run.
-pub fn keep(ctx: &Context, case: TunedCase, number: usize, choice: TunedChoice) {
-    ctx.owner.tuning().keep(case, number, choice);
+/// Returns the number of times that the context's source of choices was set.
+pub fn generation(ctx: &Context) -> u64 {
+    ctx.owner.tuning().generation()
 }
 
-/// Adds the highest rates of the adapter to the table.
-pub fn keep_ceilings(ctx: &Context, ceilings: Ceilings) {
-    ctx.owner.tuning().keep_ceilings(ceilings);
+/// Adds a measured choice, which the verbs take from now on, and stores it for the next run. Does neither if the source
+/// was set after the [`generation`].
+pub fn keep(ctx: &Context, generation: u64, case: TunedCase, number: usize, choice: TunedChoice) {
+    ctx.owner.tuning().keep(generation, case, number, choice);
+}
+
+/// Adds the highest rates of the adapter to the table, unless the source was set after the [`generation`].
+pub fn keep_ceilings(ctx: &Context, generation: u64, ceilings: Ceilings) {
+    ctx.owner.tuning().keep_ceilings(generation, ceilings);
 }
 
 /// Returns a table of the context's adapter with these choices.

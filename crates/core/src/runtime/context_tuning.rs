@@ -4,9 +4,12 @@ use crate::device::adapter::AdapterInfo;
 use crate::device::kernel_folder::{KernelFile, KernelFolder};
 use crate::runtime::tuning_table::{Ceilings, TunedCase, TunedChoice, TuningTable};
 use fencepost_kernels::report;
+use fencepost_sync::PerProcess;
 use fencepost_sync::prim::{Mutex, lock};
 use rustc_hash::FxHashMap;
+use std::collections::hash_map::Entry;
 use std::path::PathBuf;
+use std::sync::PoisonError;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Source of the choices among the variants of the verbs' kernels (rule A26).
@@ -41,10 +44,14 @@ pub(crate) struct ContextTuning {
 
 struct TuningState {
     table: TuningTable,
+    /// Choices and rates that this context has measured. The table also has those that were set or loaded.
+    measured: TuningTable,
     /// `true` if the first use of a variant measures it.
     measures: bool,
     /// For each case that a verb has asked for: the number of the variant, which is 0 for the default.
     in_use: FxHashMap<TunedCase, usize>,
+    /// Number of times that the source was set. Measurements that began before the last time change nothing.
+    generation: u64,
     /// File that stores the measured choices for the next run.
     file: Option<KernelFile>,
 }
@@ -53,7 +60,14 @@ impl ContextTuning {
     /// Returns the tuning of a context that takes the defaults.
     pub(crate) fn new(info: &AdapterInfo) -> Self {
         let table = TuningTable::of(info);
-        let state = TuningState { table, measures: false, in_use: FxHashMap::default(), file: None };
+        let state = TuningState {
+            measured: table.clone(),
+            table,
+            measures: false,
+            in_use: FxHashMap::default(),
+            generation: 0,
+            file: None,
+        };
         Self { is_on: AtomicBool::new(false), state: Mutex::new(state) }
     }
 
@@ -89,6 +103,7 @@ impl ContextTuning {
         state.table = table;
         state.measures = measures;
         state.in_use.clear();
+        state.generation += 1;
         self.is_on.store(is_on, Ordering::Relaxed);
     }
 
@@ -103,16 +118,23 @@ impl ContextTuning {
         self.is_on.load(Ordering::Relaxed)
     }
 
+    /// Returns the number of times that the source was set. A measurement passes the number at its start to
+    /// [`keep`](Self::keep).
+    pub(crate) fn generation(&self) -> u64 {
+        lock(&self.state).generation
+    }
+
     /// Returns the number of the variant for a case, or `None` for the default.
     ///
     /// `accept` returns the number of a choice of the table, or `None` if the choice does not fit the kernels or the
-    /// adapter. If the choice is missing and the context measures, `measure` is called, without a lock.
+    /// adapter. If the choice is missing and the context measures, `measure` is called with the
+    /// [`generation`](Self::generation), without a lock.
     pub(crate) fn number(
         &self,
         case: TunedCase,
         may_measure: bool,
         accept: impl Fn(&TunedChoice) -> Option<usize>,
-        measure: impl FnOnce() -> Option<TunedChoice>,
+        measure: impl FnOnce(u64) -> Option<TunedChoice>,
     ) -> Option<usize> {
         let state = lock(&self.state);
         if let Some(&number) = state.in_use.get(&case) {
@@ -120,13 +142,24 @@ impl ContextTuning {
         }
         let found = state.table.find(case).cloned();
         let measures = state.measures;
+        let generation = state.generation;
         drop(state);
-        if let Some(number) = found.as_ref().and_then(&accept) {
-            lock(&self.state).in_use.insert(case, number);
-            return Some(number);
-        }
-        if measures && !may_measure {
+        let accepted = found.as_ref().and_then(&accept);
+        if accepted.is_none() && measures && !may_measure {
             return None; // a later call measures
+        }
+        let mut state = lock(&self.state);
+        if state.generation != generation {
+            return None; // a later call takes the new choices
+        }
+        match state.in_use.entry(case) {
+            Entry::Occupied(of_other_thread) => return Some(*of_other_thread.get()),
+            // Other calls, and those that measure, take the default meanwhile.
+            Entry::Vacant(free) => free.insert(accepted.unwrap_or(0)),
+        };
+        drop(state);
+        if accepted.is_some() {
+            return accepted;
         }
         if found.is_some() {
             let (kernels, size) = case;
@@ -136,32 +169,56 @@ impl ContextTuning {
                  since, or the variant does not fit the adapter; tune again"
             );
         }
-        // Other calls, and those that measure, take the default meanwhile.
-        lock(&self.state).in_use.insert(case, 0);
-        let choice = measures.then(measure).flatten()?;
+        if !measures {
+            return None;
+        }
+        let choice = measure(generation)?;
         let number = accept(&choice)?;
-        self.keep(case, number, choice);
-        Some(number)
+        self.keep(generation, case, number, choice).then_some(number)
     }
 
-    /// Adds a measured choice, which the verbs take from now on, and stores it for the next run.
-    pub(crate) fn keep(&self, case: TunedCase, number: usize, choice: TunedChoice) {
+    /// Adds a measured choice, which the verbs take from now on, and stores it for the next run. Returns `false`, and does
+    /// neither, if the source was set after the generation.
+    pub(crate) fn keep(&self, generation: u64, case: TunedCase, number: usize, choice: TunedChoice) -> bool {
         let mut state = lock(&self.state);
-        state.table.insert(choice);
+        if state.generation != generation {
+            return false;
+        }
+        state.table.insert(choice.clone());
+        state.measured.insert(choice);
         state.in_use.insert(case, number);
-        let text = state.table.to_string();
+        let measured = state.measured.clone();
         let file = state.file.clone();
         self.is_on.store(true, Ordering::Relaxed);
         drop(state);
         if let Some(file) = file {
-            file.keep(text.as_bytes());
+            store(&file, &measured);
         }
+        true
     }
 
-    /// Sets the highest rates of the adapter. They are stored with the next choice.
-    pub(crate) fn keep_ceilings(&self, ceilings: Ceilings) {
-        lock(&self.state).table.set_ceilings(ceilings);
+    /// Sets the highest rates of the adapter, unless the source was set after the generation. They are stored with the
+    /// next choice.
+    pub(crate) fn keep_ceilings(&self, generation: u64, ceilings: Ceilings) {
+        let mut state = lock(&self.state);
+        if state.generation == generation {
+            state.table.set_ceilings(ceilings);
+            state.measured.set_ceilings(ceilings);
+        }
     }
+}
+
+/// Adds measured choices to those in a file, which other contexts and processes have measured. If another process writes
+/// at the same time, the choices of one of the two may be missing.
+fn store(file: &KernelFile, measured: &TuningTable) {
+    // A lock of `std` even in loom models, because a static needs a constant initializer.
+    static WRITING: PerProcess<std::sync::Mutex<()>> =
+        PerProcess::new(std::sync::Mutex::new(()), std::sync::Mutex::default);
+    let _writing = WRITING.get().lock().unwrap_or_else(PoisonError::into_inner);
+    let own = measured.without_choices();
+    let mut all = stored(file, &own).unwrap_or(own);
+    all.add(measured);
+    file.keep(all.to_string().as_bytes());
 }
 
 /// Returns the file of an adapter's table in a folder. A page in a browser has no files.
@@ -197,6 +254,8 @@ mod tests {
     use super::*;
     use crate::runtime::tuning_table::ArraySize;
     use std::cell::Cell;
+    use std::sync::Barrier;
+    use std::sync::atomic::AtomicUsize;
 
     const CASE: TunedCase = ("sort", ArraySize::Many);
 
@@ -221,7 +280,7 @@ mod tests {
 
     /// Returns the number in use, where nothing may be measured.
     fn of_table(tuning: &ContextTuning) -> Option<usize> {
-        let number = || tuning.number(CASE, true, accept, || panic!("the context does not measure"));
+        let number = || tuning.number(CASE, true, accept, |_| panic!("the context does not measure"));
         tuning.is_on().then(number).flatten()
     }
 
@@ -257,10 +316,10 @@ mod tests {
         tuning.set(TuningChoice::OnFirstUse);
         let measured = Cell::new(0);
         let number = |may_measure| {
-            tuning.number(CASE, may_measure, accept, || {
+            tuning.number(CASE, may_measure, accept, |_| {
                 measured.set(measured.get() + 1);
                 // A measurement asks again, and gets the default.
-                assert_eq!(tuning.number(CASE, true, accept, || panic!("it measures already")), Some(0));
+                assert_eq!(tuning.number(CASE, true, accept, |_| panic!("it measures already")), Some(0));
                 Some(choice(3))
             })
         };
@@ -271,12 +330,98 @@ mod tests {
     }
 
     #[test]
+    fn one_of_two_threads_measures() {
+        let tuning = tuning();
+        tuning.set(TuningChoice::OnFirstUse);
+        let changed = TunedChoice { hash: 6, ..choice(3) };
+        lock(&tuning.state).table.insert(changed);
+        let both_have_looked = Barrier::new(2);
+        let measured = AtomicUsize::new(0);
+        let number = || {
+            let accept = |choice: &TunedChoice| {
+                if choice.hash == 6 {
+                    both_have_looked.wait();
+                }
+                accept(choice)
+            };
+            tuning.number(CASE, true, accept, |_| {
+                measured.fetch_add(1, Ordering::Relaxed);
+                Some(choice(3))
+            })
+        };
+        std::thread::scope(|scope| {
+            scope.spawn(number);
+            scope.spawn(number);
+        });
+        assert_eq!(measured.load(Ordering::Relaxed), 1);
+        assert_eq!(number(), Some(3));
+    }
+
+    #[test]
+    fn a_measurement_that_ends_after_another_source_is_set_changes_nothing() {
+        let during = |set: TuningChoice| {
+            let tuning = tuning();
+            tuning.set(TuningChoice::OnFirstUse);
+            let number = tuning.number(CASE, true, accept, |generation| {
+                tuning.set(set.clone());
+                tuning.keep_ceilings(generation, Ceilings::new(1.0, 2.0));
+                Some(choice(3))
+            });
+            assert_eq!(number, None);
+            tuning
+        };
+        let tuning = during(TuningChoice::Defaults);
+        assert_eq!(
+            (of_table(&tuning), tuning.table()),
+            (None, TuningTable::of(&AdapterInfo::cpu_recorder()))
+        );
+        let tuning = during(TuningChoice::Table(table(4)));
+        assert_eq!((of_table(&tuning), tuning.table()), (Some(4), table(4)));
+        // A source that is set before a choice is measured stays.
+        let generation = tuning.generation();
+        tuning.keep_ceilings(generation, Ceilings::new(1.0, 2.0));
+        assert!(tuning.keep(generation, CASE, 5, choice(5)));
+        assert_eq!((of_table(&tuning), tuning.table().ceilings().is_some()), (Some(5), true));
+    }
+
+    #[test]
     fn a_measurement_without_a_result_is_not_repeated() {
         let tuning = tuning();
         tuning.set(TuningChoice::OnFirstUse);
-        assert_eq!(tuning.number(CASE, true, accept, || None), None);
+        assert_eq!(tuning.number(CASE, true, accept, |_| None), None);
         assert_eq!(of_table(&tuning), Some(0));
         assert!(tuning.table().choices().is_empty());
+    }
+
+    #[test]
+    fn contexts_with_one_file_add_their_measured_choices_to_it() {
+        let folder = std::env::temp_dir().join(format!("fencepost-tuned-by-two-{}", std::process::id()));
+        std::fs::remove_dir_all(&folder).ok(); // a killed run may have left the folder
+        let info = AdapterInfo::cpu_recorder();
+        let opened = |choice| {
+            let tuning = ContextTuning::new(&info);
+            tuning.open(choice, Some(folder.clone()), &info);
+            tuning
+        };
+        let of = |kernels: &'static str, number: u32| {
+            TunedChoice::new((kernels, ArraySize::Few), 5, &[("PER", number)], 1.0, 2.0)
+        };
+        let keep = |tuning: &ContextTuning, kernels: &'static str, number: u32| {
+            let case = (kernels, ArraySize::Few);
+            assert!(tuning.keep(tuning.generation(), case, number as usize, of(kernels, number)));
+        };
+        let mut imported = table(4);
+        imported.insert(of("histogram", 9));
+        let contexts =
+            [TuningChoice::OnFirstUse, TuningChoice::Table(imported), TuningChoice::Defaults].map(opened);
+        keep(&contexts[0], "reduce", 1);
+        contexts[1].keep_ceilings(contexts[1].generation(), Ceilings::new(1.0, 2.0));
+        keep(&contexts[1], "scan", 2);
+        keep(&contexts[2], "reduce", 3);
+        let stored = opened(TuningChoice::OnFirstUse).table();
+        assert_eq!(stored.choices(), [of("reduce", 3), of("scan", 2)], "an imported choice is not stored");
+        assert_eq!(stored.ceilings(), Some(Ceilings::new(1.0, 2.0)));
+        std::fs::remove_dir_all(&folder).expect("the folder is there");
     }
 
     #[test]
@@ -289,7 +434,7 @@ mod tests {
             tuning.open(choice, Some(folder.clone()), info);
             tuning
         };
-        opened(TuningChoice::OnFirstUse, &info).number(CASE, true, accept, || Some(choice(3)));
+        opened(TuningChoice::OnFirstUse, &info).number(CASE, true, accept, |_| Some(choice(3)));
         assert_eq!(of_table(&opened(TuningChoice::OnFirstUse, &info)), Some(3));
         assert_eq!(of_table(&opened(TuningChoice::Defaults, &info)), None, "the defaults read no file");
         let other = AdapterInfo { driver: "another".into(), ..AdapterInfo::cpu_recorder() };

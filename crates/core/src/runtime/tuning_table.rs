@@ -172,6 +172,12 @@ impl TuningTable {
         }
     }
 
+    /// Adds the choices and the rates of another table of the adapter, which replace those of the same cases.
+    pub(crate) fn add(&mut self, other: &Self) {
+        self.ceilings = other.ceilings.or(self.ceilings);
+        other.choices.iter().for_each(|choice| self.insert(choice.clone()));
+    }
+
     /// Sets the highest rates of the adapter.
     pub(crate) fn set_ceilings(&mut self, ceilings: Ceilings) {
         self.ceilings = Some(ceilings);

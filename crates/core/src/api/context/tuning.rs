@@ -6,7 +6,8 @@ use crate::runtime::tuning_table::TuningTable;
 
 impl Context {
     /// Sets the source of the choices among the variants of the verbs' kernels, for all later calls of verbs. Commands
-    /// that are enqueued, and captured graphs, keep their kernels (rule A26).
+    /// that are enqueued, and captured graphs, keep their kernels (rule A26). A measurement that is running changes
+    /// nothing any more.
     ///
     /// A table of another adapter or driver is ignored, with a warning in the log; then the verbs take the defaults.
     ///
