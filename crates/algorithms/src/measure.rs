@@ -1,8 +1,9 @@
 //! Measurements of the variants of the verbs' kernels, for the tuning of a context.
 //!
-//! Each variant runs on a queue and on arrays of its own. The variants compile at the same time, and then run one after
-//! the other: a few rounds of calls, of which the shortest counts. A variant that loses the first rounds is given up,
-//! and one that comes close to the highest rates of the adapter ends the search.
+//! Each variant runs on a queue and on arrays of its own. The default comes first. Then the others compile at the same
+//! time, and run one after the other: a few rounds of calls, of which the shortest counts. A variant that loses the first
+//! rounds is given up, and one that comes close to the highest rates of the adapter ends the search. No variant is
+//! compiled after the end of the time, because a compilation cannot be stopped.
 
 use crate::histogram::{Bins, histogram};
 use crate::random::Philox;
@@ -58,8 +59,8 @@ const COPIED: [usize; 3] = [1 << 12, 1 << 16, 1 << 20];
 pub struct TuneOptions {
     /// Kernels whose variants are measured. The default is all.
     pub kernels: Vec<Tunable>,
-    /// Longest time of the measurements of one choice. The default is 2 seconds. A call that runs at the end of the time
-    /// is not stopped.
+    /// Longest time of the measurements of one choice. The default is 2 seconds. A compilation or a call that runs at the
+    /// end of the time is not stopped.
     pub limit: Duration,
 }
 
@@ -326,6 +327,11 @@ impl Meter {
         self.end.is_some_and(|end| Instant::now() >= end)
     }
 
+    /// Returns a new trial, or `None` if the time is over.
+    fn trial(&self, measured: Measured, n: usize) -> Result<Option<Trial>> {
+        if self.time_is_over() { Ok(None) } else { Trial::new(&self.ctx, measured, n).map(Some) }
+    }
+
     /// Waits for a result. Returns `None` if a blocking wait has reached the end of the time.
     async fn result<T: Unpin>(&self, mut pending: Pending<T>) -> Result<Option<T>> {
         if !self.blocks {
@@ -343,40 +349,30 @@ impl Meter {
     async fn choice(&self, kernels: Tunable, size: ArraySize) -> Result<Option<(usize, TunedChoice)>> {
         let n = elements(kernels, size);
         let numbers = kernels.numbers(&self.ctx.queue("tuning"));
-        if self.time_is_over() || !self.has_time_for(kernels, numbers.len(), n).await? {
+        if !self.has_time_for(kernels, numbers.len(), n).await? {
             return Ok(None);
         }
         let bound = self.bound(kernels, n).await?;
-        let mut trials = Vec::new();
-        for &number in &numbers {
-            let measured = Measured::Variant(kernels, kernels.variants()[number]);
-            trials.push((number, Trial::new(&self.ctx, measured, n)));
-        }
-        let mut of_default = f64::INFINITY;
-        let mut fastest = (0, f64::INFINITY);
+        let trial = |number: usize| self.trial(Measured::Variant(kernels, kernels.variants()[number]), n);
+        let Some(default) = trial(0)? else { return Ok(None) };
+        let Some(of_default) = self.seconds(&default, f64::INFINITY).await? else { return Ok(None) };
+        let mut fastest = (0, of_default);
+        let is_enough = |seconds: f64| seconds * ENOUGH <= bound || self.time_is_over();
+        let others = numbers.iter().filter(|&&number| number != 0 && !is_enough(of_default));
+        let trials: Vec<_> = others.map(|&number| (number, trial(number))).collect();
         for (number, trial) in trials {
+            if is_enough(fastest.1) {
+                break;
+            }
             let measured = match trial {
-                Ok(trial) => self.seconds(&trial, fastest.1).await,
+                Ok(Some(trial)) => self.seconds(&trial, fastest.1).await,
+                Ok(None) => break,
                 Err(error) => Err(error),
             };
-            let seconds = match measured {
-                Ok(Some(seconds)) => seconds,
-                Ok(None) if number == 0 => return Ok(None),
-                Err(error) if number == 0 => return Err(error),
-                Ok(None) => continue,
-                Err(error) => {
-                    report!(Debug, "a variant of the kernels `{kernels}` is left out: {error}");
-                    continue;
-                }
-            };
-            if number == 0 {
-                of_default = seconds;
-            }
-            if seconds < fastest.1 {
-                fastest = (number, seconds);
-            }
-            if seconds * ENOUGH <= bound || self.time_is_over() {
-                break;
+            match measured {
+                Ok(Some(seconds)) if seconds < fastest.1 => fastest = (number, seconds),
+                Ok(_) => {}
+                Err(error) => report!(Debug, "a variant of the kernels `{kernels}` is left out: {error}"),
             }
         }
         let (number, seconds) = if fastest.1 <= GAIN * of_default { fastest } else { (0, of_default) };
@@ -392,7 +388,8 @@ impl Meter {
         if n <= few {
             return Ok(true);
         }
-        let trial = Trial::new(&self.ctx, Measured::Variant(kernels, KernelVariant::DEFAULT), few)?;
+        let default = Measured::Variant(kernels, KernelVariant::DEFAULT);
+        let Some(trial) = self.trial(default, few)? else { return Ok(false) };
         let seconds = self.seconds(&trial, f64::INFINITY).await?;
         let expected = seconds.map(|seconds| seconds * (n / few) as f64 * variants as f64);
         Ok(expected.is_some_and(|expected| expected <= self.limit.as_secs_f64()))
@@ -414,7 +411,7 @@ impl Meter {
     async fn ceilings(&self) -> Result<Option<Ceilings>> {
         let mut bytes = None;
         for n in COPIED {
-            let trial = Trial::new(&self.ctx, Measured::Copy, n)?;
+            let Some(trial) = self.trial(Measured::Copy, n)? else { break };
             let Some(seconds) = self.seconds(&trial, f64::INFINITY).await? else { break };
             bytes = Some(8.0 * n as f64 / seconds);
             if seconds >= ROUND {
@@ -423,7 +420,7 @@ impl Meter {
         }
         let mut operations = None;
         for (n, rounds) in CHAINS {
-            let trial = Trial::new(&self.ctx, Measured::Chains(rounds), n)?;
+            let Some(trial) = self.trial(Measured::Chains(rounds), n)? else { break };
             let Some(seconds) = self.seconds(&trial, f64::INFINITY).await? else { break };
             operations = Some(OPERATIONS * f64::from(rounds) * n as f64 / seconds);
             if seconds >= ROUND {

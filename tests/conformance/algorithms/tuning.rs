@@ -5,6 +5,7 @@ use crate::common::{NO_FILES, hold, logger};
 use fencepost::graph::Contents;
 use std::path::PathBuf;
 use std::sync::mpsc::{Receiver, channel};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 pub fn cases() -> Vec<Case> {
@@ -18,6 +19,9 @@ pub fn cases() -> Vec<Case> {
         case("a26_a_measured_table_gives_the_same_results", measured)
             .not_simulated_in_a_page("a page interprets the kernels of the simulator too slowly"),
         case("a26_a_capture_measures_nothing", capture),
+        case("a26_without_threads_and_in_a_callback_nothing_is_measured", cannot_wait),
+        case("a26_a_call_in_a_host_kernel_measures_nothing", in_a_kernel)
+            .host_code_only("only there a kernel is code of the program"),
         case("a26_the_first_call_measures_the_variants", first_call)
             .on_devices("the CPU recorder may be too slow to measure anything")
             .not_in_a_page("in a page, a call cannot wait for a measurement"),
@@ -38,6 +42,17 @@ pub fn cases() -> Vec<Case> {
 
 /// Number of attempts to measure on a machine that does other work.
 const ATTEMPTS: usize = 20;
+
+/// Bytes of the two arrays with which the variants of a kernel are measured for few elements.
+const OF_VARIANT: u64 = 32 << 10;
+
+/// Returns the number of bytes that the arrays of a context need more during a call. A measurement has arrays of its own.
+fn growth(ctx: &Context, call: impl FnOnce()) -> u64 {
+    ctx.pool().reset_high_water();
+    let before = ctx.pool().stats().high_water;
+    call();
+    ctx.pool().stats().high_water - before
+}
 
 /// Elements of an array, and those of its transposition.
 fn rows_and_columns(rows: usize, columns: usize) -> (Vec<u32>, Vec<u32>) {
@@ -326,13 +341,66 @@ fn capture(s: &Subject) {
     let x = queue.zeros::<u32, 2>([40, 30]).unwrap();
     let mut out = queue.zeros([30, 40]).unwrap();
     queue.finish().wait().unwrap();
-    ctx.pool().reset_high_water();
-    let before = ctx.pool().stats().high_water;
-    let (graph, ()) = queue.capture(|c| c.transpose(&x, &mut out)).unwrap();
-    assert_eq!(ctx.pool().stats().high_water, before, "a measurement takes memory for its arrays");
+    let mut captured = None;
+    let growth = growth(&ctx, || captured = Some(queue.capture(|c| c.transpose(&x, &mut out)).unwrap()));
+    assert_eq!(growth, 0, "a measurement takes memory for its arrays");
+    let (graph, ()) = captured.unwrap();
     queue.replay(&graph).unwrap();
     queue.finish().wait().unwrap();
     assert!(ctx.tuning_table().choices().is_empty());
+}
+
+/// Returns a matrix of 40 rows and 30 columns, an array for its transposition, and the elements of that.
+fn to_transpose(queue: &CommandQueue) -> (DeviceArray<u32, 2>, DeviceArray<u32, 2>, Vec<u32>) {
+    let (list, turned) = rows_and_columns(40, 30);
+    let x = queue.array(&list).unwrap().reshape([40, 30]).unwrap();
+    let out = queue.zeros([30, 40]).unwrap();
+    queue.finish().wait().unwrap();
+    (x, out, turned)
+}
+
+fn cannot_wait(s: &Subject) {
+    let ctx = s.without_threads();
+    ctx.set_tuning(TuningChoice::OnFirstUse);
+    let queue = ctx.queue("q");
+    let (x, mut out, turned) = to_transpose(&queue);
+    assert!(growth(&ctx, || queue.transpose(&x, &mut out).unwrap()) < OF_VARIANT);
+    assert_eq!(queue.read(&out).wait().unwrap(), turned);
+    let (ctx, queue) = s.with_queue("q");
+    ctx.set_tuning(TuningChoice::OnFirstUse);
+    let (x, out, turned) = to_transpose(&queue);
+    let growth = growth(&ctx, || {
+        let inside = queue.clone();
+        let mut result = out.clone();
+        queue.callback(move || inside.transpose(&x, &mut result).unwrap()).unwrap();
+        queue.finish().wait().unwrap();
+    });
+    assert!(growth < OF_VARIANT);
+    assert_eq!(queue.read(&out).wait().unwrap(), turned);
+}
+
+fn in_a_kernel(s: &Subject) {
+    let (ctx, queue) = s.with_queue("q");
+    let (x, out, turned) = to_transpose(&queue);
+    let inside = ctx.queue("inside");
+    let once = Mutex::new(Some((inside.clone(), x, out.clone())));
+    let transposes = move |_: [u32; 3], _: [u32; 3], _: &[u8], _: &mut [fencepost::HostBuffer<'_>]| {
+        let (inside, x, mut out) = once.lock().unwrap().take().expect("one workgroup");
+        inside.transpose(&x, &mut out).unwrap();
+    };
+    ctx.host_kernel("transposes", Arc::new(transposes)).unwrap();
+    let text = "@group(0) @binding(0) var<storage, read_write> y: array<u32>;
+        @compute @workgroup_size(1) fn transposes() { y[0] = 1u; }";
+    let kernel = ctx.kernel_from(text, "transposes").unwrap();
+    let mut y = ctx.zeros::<u32, 1>([1]).unwrap();
+    check_transpose(&queue, 40, 30); // compiles the kernels of the verb
+    ctx.set_tuning(TuningChoice::OnFirstUse);
+    let growth = growth(&ctx, || {
+        queue.launch_dyn(&kernel, Grid::groups([1]), args![y = &mut y]).unwrap();
+        queue.finish().wait().unwrap();
+    });
+    assert!(growth < OF_VARIANT);
+    assert_eq!(inside.read(&out).wait().unwrap(), turned);
 }
 
 fn first_call(s: &Subject) {
@@ -393,13 +461,13 @@ fn without_time(s: &Subject) {
 fn held_up(s: &Subject) {
     let (ctx, queue) = s.with_queue("q");
     ctx.set_tuning(TuningChoice::OnFirstUse);
-    let (list, turned) = rows_and_columns(40, 30);
-    let x = queue.array(&list).unwrap().reshape([40, 30]).unwrap();
-    let mut out = queue.zeros([30, 40]).unwrap();
+    let (x, mut out, turned) = to_transpose(&queue);
     // A measurement comes after everything on the context, and so after the event.
     let gate = hold(&queue);
-    queue.transpose(&x, &mut out).unwrap();
+    let growth = growth(&ctx, || queue.transpose(&x, &mut out).unwrap());
     assert!(ctx.tuning_table().choices().is_empty());
+    // The time ends with the first call that is measured, a copy of as many elements.
+    assert!(growth < OF_VARIANT * 3 / 2, "no variant is tried after the end of the time");
     gate.signal();
     assert_eq!(queue.read(&out).wait().unwrap(), turned);
 }

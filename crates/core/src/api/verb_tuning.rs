@@ -3,6 +3,7 @@
 
 use crate::api::context::Context;
 use crate::api::queue::CommandQueue;
+use crate::device::checks::is_any_set;
 use crate::error::Result;
 use crate::runtime::pending::{FutureLate, Pending};
 use crate::runtime::tuning_table::{Ceilings, TunedCase, TunedChoice, TuningTable};
@@ -15,7 +16,7 @@ use std::future::Future;
 /// Returns the number of the variant that a verb takes for a case, or `None` for the default.
 ///
 /// `accept` returns the number of a choice of the table, or `None` if it does not fit. `measure` is called if
-/// `may_measure` is `true`, the context measures on first use and the call may block. Nothing is measured for a captured
+/// `may_measure` is `true`, the context measures on first use and the call can wait. Nothing is measured for a captured
 /// queue, whose commands do not execute.
 #[inline]
 pub fn number(
@@ -29,9 +30,15 @@ pub fn number(
     if !tuning.is_on() {
         return None;
     }
-    let can_block = cfg!(not(target_arch = "wasm32")) && !is_inside_callback();
-    let may_measure = may_measure && can_block && queue.captured_queue().is_none();
+    let may_measure = may_measure && can_wait(queue) && queue.captured_queue().is_none();
     tuning.number(case, may_measure, accept, measure)
+}
+
+/// Returns `true` if a wait in this call ends at the latest with its time limit. In a context without threads, the wait
+/// does the work itself.
+fn can_wait(queue: &CommandQueue) -> bool {
+    let has_threads = cfg!(not(target_arch = "wasm32")) && queue.owner().engine().threads;
+    has_threads && !is_inside_callback() && !is_any_set()
 }
 
 /// Returns the number of times that the context's source of choices was set.

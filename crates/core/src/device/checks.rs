@@ -186,7 +186,6 @@ pub(crate) fn is_set(device: DeviceNumber) -> bool {
 }
 
 /// Returns `true` if this thread is executing a function of any device.
-#[cfg(not(target_arch = "wasm32"))]
 pub(crate) fn is_any_set() -> bool {
     with_devices(|devices| !devices.is_empty())
 }

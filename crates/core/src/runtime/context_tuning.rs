@@ -28,8 +28,8 @@ pub enum TuningChoice {
     /// [`kernel_folder`](crate::ContextOptions::kernel_folder) load the choices, and measure only those that are
     /// missing.
     ///
-    /// A call in a capture or in a host callback measures nothing, and neither does a page in a browser, where calls
-    /// cannot block. Call `ctx.tune` before.
+    /// A call in a capture, in a host callback or in a host kernel measures nothing, and neither does a context without
+    /// threads or a page in a browser, where a call cannot wait. Call `ctx.tune` before.
     OnFirstUse,
     /// A table that was measured before. Verbs without a choice in the table take the defaults.
     Table(TuningTable),
