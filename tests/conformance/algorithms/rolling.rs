@@ -11,6 +11,7 @@ pub fn cases() -> Vec<Case> {
         case("a22_a_window_of_each_width_has_the_result_of_the_host", widths),
         case("a22_a_window_along_two_axes_has_the_result_of_the_host", pictures),
         case("a22_elements_that_a_mask_leaves_out_are_in_no_window", masks),
+        case("a22_a_nan_that_a_mask_leaves_out_is_in_no_window", nans_with_masks),
         case("a22_a_nan_makes_the_results_of_its_windows_nans_or_is_left_out", nans),
         case("a22_flags_are_those_of_sums_above_thresholds", thresholds),
         case("a22_a_flagged_element_counts_as_the_threshold_in_longer_windows", flagged),
@@ -201,6 +202,37 @@ fn eighths(len: usize, rng: &mut fastrand::Rng) -> Vec<f32> {
     (0..len).map(|_| rng.i32(-8..32) as f32 / 8.0).collect()
 }
 
+fn nans_with_masks(s: &Subject) {
+    let queue = s.ctx().queue("q");
+    let mut rng = fastrand::Rng::with_seed(228);
+    let shape = [60, 3];
+    let list: Vec<f32> =
+        (0..180).map(|_| if rng.u32(..6) == 0 { f32::NAN } else { rng.f32() - 0.5 }).collect();
+    let flags: Vec<u32> = (0..180).map(|_| u32::from(rng.u32(..3) == 0)).collect();
+    let x = queue.array(&list).unwrap().reshape(shape).unwrap();
+    let on_device = queue.array(&flags).unwrap().reshape(shape).unwrap();
+    let mut out = queue.empty(shape).unwrap();
+    for (at, windows) in results().into_iter().enumerate() {
+        // The last one has more elements than windows whose pairs are compared.
+        for width in [1, 3, 7, 25] {
+            for (nan, windows) in
+                [(Nan::Propagate, windows([width, 1])), (Nan::Ignore, windows([width, 1]).skip_nan())]
+            {
+                for kept in [0, 1] {
+                    let masked =
+                        if kept == 0 { windows.without(&on_device) } else { windows.only(&on_device) };
+                    queue.rolling(&x, &mut out, masked).unwrap();
+                    let result = |window: &[f32]| of_host(at, window, nan);
+                    let is_kept = |place: usize| flags[place] == kept;
+                    let expected = host::rolling(&list, shape, [width, 1], is_kept, result);
+                    let message = format!("result {at} of {width} with the flags {kept}, {nan:?}");
+                    check(&queue.read(&out).wait().unwrap(), &expected, &message);
+                }
+            }
+        }
+    }
+}
+
 fn thresholds(s: &Subject) {
     let queue = s.ctx().queue("q");
     let mut rng = fastrand::Rng::with_seed(225);
@@ -323,18 +355,25 @@ fn hazard(s: &Subject) {
 fn in_a_graph(s: &Subject) {
     let queue = s.ctx().queue("q");
     let n = 150;
-    let lists = (0..2).map(|round| scrambled(2 * n, round));
-    let enqueue = |queue: &CommandQueue, x: &DeviceArray<i32, 2>, out: &DeviceArray<i32>| {
+    let mut rng = fastrand::Rng::with_seed(227);
+    // Most elements are negative, so that some are in no window above its threshold.
+    let lists: Vec<Vec<f32>> =
+        (0..2).map(|_| eighths(2 * n, &mut rng).into_iter().map(|x| x - 2.0).collect()).collect();
+    let noise = queue.full([2, 1], 0.25_f32).unwrap();
+    let enqueue = |queue: &CommandQueue, x: &DeviceArray<f32, 2>, out: &DeviceArray<f32>| {
         let part = |from: usize| out.slice(from..from + 2 * n)?.reshape([2, n]);
         queue.rolling(x, &mut part(0)?, Rolling::median([1, 5]))?;
-        let numbers = x.cast_bits::<f32>();
-        let noise = numbers.reshape([2 * n])?.slice(0..2)?.reshape([2, 1])?;
-        queue.sum_threshold(&numbers, &noise, &mut part(320)?.cast_bits(), SumThreshold::along(1, 4.0))
+        let options = SumThreshold::along(1, 4.0).falloff(2.0);
+        queue.sum_threshold(x, &noise, &mut part(320)?.cast_bits(), options)
     };
     check_replays(&queue, queue.zeros([2, n]).unwrap(), 640, enqueue, lists, |list, found| {
-        let median = |window: &[i32]| host::median(window, Nan::Propagate).unwrap();
-        assert_eq!(found[..2 * n], host::rolling(list, [2, n], [1, 5], |_| true, median));
-        assert!(found[320..320 + 2 * n].iter().all(|flag| [0, 1].contains(flag)));
+        let median = |window: &[f32]| host::median(window, Nan::Propagate).unwrap();
+        check(&found[..2 * n], &host::rolling(list, [2, n], [1, 5], |_| true, median), "medians");
+        let flags: Vec<u32> = found[320..320 + 2 * n].iter().map(|flag| flag.to_bits()).collect();
+        let expected: Vec<u32> =
+            list.chunks(n).flat_map(|row| host::sum_threshold(row, &[1.0, 0.5, 0.25, 0.125])).collect();
+        assert!(expected.contains(&0) && expected.contains(&1), "the elements are too simple");
+        assert_eq!(flags, expected);
     });
 }
 
