@@ -349,6 +349,17 @@ fn deviations(s: &Subject) {
     let mut out = queue.empty([1]).unwrap();
     queue.mad(&x, &mut out).unwrap();
     assert_eq!(queue.read(&out).wait().unwrap(), [0.0]);
+    // The median of as many infinities of each sign is a NaN.
+    for count in [1, 100] {
+        let list = [vec![f32::NEG_INFINITY; count], vec![f32::INFINITY; count]].concat();
+        let x = queue.array(&list).unwrap().reshape([1, 2 * count]).unwrap();
+        for nan in [Nan::Propagate, Nan::Ignore] {
+            let mut out = queue.zeros([1, 1]).unwrap();
+            queue.mad(treated(x.axis(1), nan), &mut out).unwrap();
+            assert!(queue.read(&out).wait().unwrap()[0].is_nan(), "{count} of each sign, {nan:?}");
+            assert!(host::mad(&list, nan).unwrap().is_nan(), "{count} of each sign, {nan:?}, on the host");
+        }
+    }
 }
 
 fn none(s: &Subject) {
