@@ -14,8 +14,10 @@ use fencepost_kernels::PART_COUNT;
 /// Definition of a [`quantile`](crate::Algorithms::quantile), with the names of `numpy.quantile`.
 ///
 /// The place of a quantile among n sorted elements, counted from 0, is a number such as q (n - 1). It is rounded to a
-/// multiple of 2^-32. A place before the first or after the last element counts as this element. For a place between two
-/// elements, a method takes one of them or interpolates. The numbers are those of Hyndman and Fan.
+/// multiple of 2^-32, and to an element or the middle between two if it is within floor(n / 2^21) multiples of that,
+/// because the float next to a number such as 0.7 moves it so far. A place before the first or after the last element
+/// counts as this element. For a place between two elements, a method takes one of them or interpolates. The numbers are
+/// those of Hyndman and Fan.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 #[non_exhaustive]
 pub enum QuantileMethod {

@@ -10,6 +10,8 @@ use fencepost_core::Scalar;
 
 /// Number of units of one. A place is rounded to a unit.
 const UNITS: i128 = 1 << 32;
+/// Number of elements for which a quantile that is rounded to a float may move a place by one unit.
+const FOR_A_UNIT: usize = 1 << 21;
 
 /// Returns the median, or `None` if there are no elements.
 ///
@@ -65,12 +67,16 @@ fn place(count: usize, q: f64, method: QuantileMethod) -> (usize, i128) {
     // Units of 2^-64 are exact.
     let fine = |number: f64| (number * 2_f64.powi(64)) as i128;
     let exact = count as i128 * fine(q) - fine(offset);
-    let units = (exact + UNITS / 2).div_euclid(UNITS);
-    let rank = units.div_euclid(UNITS);
-    let fraction = units.rem_euclid(UNITS);
-    if exact < 0 {
+    let rounded = (exact + UNITS / 2).div_euclid(UNITS);
+    let half = UNITS / 2;
+    let of_halves = (rounded + half / 2).div_euclid(half) * half;
+    let is_near = (rounded - of_halves).abs() <= (count / FOR_A_UNIT) as i128;
+    let units = if is_near { of_halves } else { rounded };
+    if units < 0 {
         return (0, 0);
     }
+    let rank = units / UNITS;
+    let fraction = units % UNITS;
     if rank >= count as i128 - 1 {
         return (count - 1, 0);
     }
@@ -207,5 +213,82 @@ mod tests {
         for method in [Linear, Lower, Higher, Weibull, ClosestObservation, InvertedCdf] {
             assert_eq!((of(0.0, method), of(1.0, method)), (15.0, 50.0), "{method:?}");
         }
+    }
+
+    /// Number of parts of one in which each quantile and each offset of the test is a whole number.
+    const PARTS: i128 = 24_000;
+
+    /// Returns the rank of the quantile `thousandths` / 1000, and the parts from there to its place.
+    fn exact_place(count: i128, thousandths: i128, method: QuantileMethod) -> (i128, i128) {
+        let q = PARTS / 1000 * thousandths;
+        let offset = match method {
+            InvertedCdf | AveragedInvertedCdf | InterpolatedInvertedCdf => PARTS,
+            ClosestObservation => PARTS * 3 / 2,
+            Hazen => PARTS / 2,
+            Weibull => PARTS - q,
+            MedianUnbiased => (2 * PARTS - q) / 3,
+            NormalUnbiased => (5 * PARTS - 2 * q) / 8,
+            _ => q,
+        };
+        let place = count * q - offset;
+        let last = PARTS * (count - 1);
+        if place < 0 || place >= last {
+            return (if place < 0 { 0 } else { count - 1 }, 0);
+        }
+        let floor = place / PARTS;
+        let ceiling = (place + PARTS - 1) / PARTS;
+        let parts = place % PARTS;
+        match method {
+            Lower => (floor, 0),
+            Higher | InvertedCdf => (ceiling, 0),
+            Nearest if 2 * parts == PARTS => (floor + floor % 2, 0),
+            Nearest => (if 2 * parts > PARTS { ceiling } else { floor }, 0),
+            Midpoint => (floor, if parts == 0 { 0 } else { PARTS / 2 }),
+            AveragedInvertedCdf if parts == 0 => (floor, PARTS / 2),
+            AveragedInvertedCdf => (ceiling, 0),
+            // The place is whole in the middle of two elements, of which the one with an odd rank is nearest.
+            ClosestObservation if parts == 0 => (floor + (floor + 1) % 2, 0),
+            ClosestObservation => (ceiling, 0),
+            _ => (floor, parts),
+        }
+    }
+
+    #[test]
+    fn a_place_is_that_of_the_decimal_number() {
+        let methods = [
+            Linear,
+            Lower,
+            Higher,
+            Nearest,
+            Midpoint,
+            InvertedCdf,
+            AveragedInvertedCdf,
+            ClosestObservation,
+            InterpolatedInvertedCdf,
+            Hazen,
+            Weibull,
+            MedianUnbiased,
+            NormalUnbiased,
+        ];
+        let large =
+            [100, 101, 999, 1000, 1001, 1 << 20, (1 << 21) - 1, 1 << 21, 2_500_000, 3_000_000, 3_000_001];
+        let largest = [3_000_005, 4_200_000, 30_000_000, 30_000_001, 500_000_000, 999_999_999, (1 << 30) - 1];
+        for count in (1..12).chain(large).chain(largest) {
+            for thousandths in (0..1001).filter(|i| i % 10 == 0 || i % 7 == 0) {
+                for method in methods {
+                    let (rank, parts) = exact_place(count, thousandths, method);
+                    let (found, fraction) = place(count as usize, thousandths as f64 / 1000.0, method);
+                    let message =
+                        format!("{thousandths}/1000 of {count} by {method:?}: {found} and {fraction} units");
+                    assert_eq!(found as i128, rank, "{message}");
+                    let is_exact = 2 * parts % PARTS == 0;
+                    let difference = (fraction * PARTS - parts * UNITS).abs();
+                    let bound = if is_exact { 0 } else { PARTS * (1 + count / FOR_A_UNIT as i128) };
+                    assert!(difference <= bound, "{message}, and {parts} parts of {PARTS}");
+                }
+            }
+        }
+        // A third is below its float's place, too.
+        assert_eq!(place(3, 1.0 / 3.0, AveragedInvertedCdf), (0, UNITS / 2));
     }
 }

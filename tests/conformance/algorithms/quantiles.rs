@@ -10,6 +10,8 @@ pub fn cases() -> Vec<Case> {
         case("a01_quantiles_in_a_graph_equal_those_of_the_host", in_a_graph),
         case("a14_a_median_along_each_axis_is_the_middle_of_the_sorted_elements", medians),
         case("a14_a_quantile_of_each_method_is_that_of_the_host", methods),
+        case("a14_a_quantile_of_millions_of_elements_is_that_of_the_decimal_number", millions)
+            .on_devices("the CPU recorder takes too long for millions of elements"),
         case("a14_a_list_of_quantiles_has_a_result_for_each", lists),
         case("a14_a_nan_makes_a_median_a_nan_or_is_left_out", nans),
         case("a14_a_median_of_infinities_and_of_large_numbers_does_not_overflow", extremes),
@@ -154,6 +156,32 @@ fn methods(s: &Subject) {
             check(&found, &expected, 0.0, 0.0, &format!("0.3 of {n} by {method:?}"));
         }
     }
+}
+
+/// The floats nearest to 0.7 and 0.55 are below and above these numbers, so far that places of millions of elements differ
+/// by more than half a unit.
+fn millions(s: &Subject) {
+    let queue = s.ctx().queue("q");
+    let list: Vec<f32> = (0..3_000_005).map(|i| i as f32).collect();
+    let x = queue.array(&list).unwrap();
+    let mut out = queue.zeros([1]).unwrap();
+    for (count, q, method, expected) in [
+        (3_000_001, 0.7, QuantileMethod::Lower, 2_100_000.0),
+        (3_000_001, 0.7, QuantileMethod::Midpoint, 2_100_000.0),
+        (3_000_000, 0.7, QuantileMethod::AveragedInvertedCdf, 2_099_999.5),
+        (3_000_005, 0.7, QuantileMethod::ClosestObservation, 2_100_003.0),
+        (3_000_001, 0.55, QuantileMethod::Higher, 1_650_000.0),
+        (3_000_000, 0.55, QuantileMethod::InvertedCdf, 1_649_999.0),
+    ] {
+        let part = x.slice(0..count).unwrap();
+        queue.quantile(&part, Quantiles::at(q).method(method), &mut out).unwrap();
+        assert_eq!(queue.read(&out).wait().unwrap(), [expected], "{q} of {count} by {method:?}");
+    }
+    // The place of the first element is not before it.
+    let three = x.slice(0..3).unwrap();
+    let third = Quantiles::at(1.0 / 3.0).method(QuantileMethod::AveragedInvertedCdf);
+    queue.quantile(&three, third, &mut out).unwrap();
+    assert_eq!(queue.read(&out).wait().unwrap(), [0.5]);
 }
 
 fn lists(s: &Subject) {

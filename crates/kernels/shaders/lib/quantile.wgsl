@@ -5,7 +5,9 @@
 //            1
 // Dispatch   any
 // Barriers   none
-// Tolerance  exact; the place is rounded to a multiple of 2^-32
+// Tolerance  exact; the place is rounded to a multiple of 2^-32. Within floor(count / 2^21) of them of a whole number, or of the
+//            middle of two, it is rounded to that: so far the place may be from the one that was meant, because the factor is
+//            the float nearest to a number such as 0.7.
 //#use high_product
 const HALF: u32 = 0x80000000u;
 
@@ -39,6 +41,9 @@ fn rounded(rank: u32, fraction: u32) -> Place {
     return Place(rank, left);
 }
 
+// Returns the distance from a fraction to the nearest whole number.
+fn from_whole(fraction: u32) -> u32 { return min(fraction, ~fraction + 1u); }
+
 fn place_of_quantile(count: u32) -> Place {
     // The product, in words of weight 2^-64, 2^-32 and 1.
     let word_0 = count * params.factor.x;
@@ -47,11 +52,19 @@ fn place_of_quantile(count: u32) -> Place {
     let word_2 = count * params.factor.z + high_product(count, params.factor.y) + select(0u, 1u, word_1 < carried);
     let borrow_1 = select(0u, 1u, word_0 < params.offset.x);
     let borrow_2 = select(0u, 1u, word_1 < params.offset.y || (word_1 == params.offset.y && borrow_1 == 1u));
-    if word_2 < params.offset.z || (word_2 == params.offset.z && borrow_2 == 1u) { return Place(0u, 0u); }
     let rest = word_1 - params.offset.y - borrow_1;
     let round = (word_0 - params.offset.x) >> 31u;
-    let fraction = rest + round;
-    let rank = word_2 - params.offset.z - borrow_2 + select(0u, 1u, fraction < round);
+    var fraction = rest + round;
+    var rank = word_2 - params.offset.z - borrow_2 + select(0u, 1u, fraction < round);
+    let near = count >> 21u;
+    if from_whole(fraction) <= near {
+        rank += select(0u, 1u, fraction > HALF);
+        fraction = 0u;
+    } else if from_whole(fraction + HALF) <= near {
+        fraction = HALF;
+    }
+    // The place may be before the first element.
+    if i32(rank) < 0 { return Place(0u, 0u); }
     if rank >= count - 1u { return Place(count - 1u, 0u); }
     return rounded(rank, fraction);
 }
