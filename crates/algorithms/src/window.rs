@@ -36,7 +36,8 @@ pub enum Window {
     FlatTop,
     /// Modified Bessel function; a larger `beta` gives lower side lobes and wider peaks.
     Kaiser {
-        /// Shape of the window: 0 is a rectangle, 8.6 resembles the window of Blackman.
+        /// Shape of the window, a finite number: 0 is a rectangle, 8.6 resembles the window of Blackman. The sign does
+        /// not matter.
         beta: f64,
     },
     /// Bell curve.
@@ -85,7 +86,9 @@ impl Window {
             }
             Self::Kaiser { beta } => {
                 let from_middle = 2.0 * i / span - 1.0;
-                bessel(beta * (1.0 - from_middle * from_middle).max(0.0).sqrt()) / bessel(beta)
+                let whole = beta.abs();
+                let part = whole * (1.0 - from_middle * from_middle).max(0.0).sqrt();
+                (part - whole).exp() * scaled_bessel(part) / scaled_bessel(whole)
             }
             Self::Gaussian { deviation } => {
                 let from_middle = i - span / 2.0;
@@ -112,19 +115,29 @@ fn cosines(terms: &[f64], turn: f64) -> f64 {
     if sum.abs() < 1e-15 { 0.0 } else { sum }
 }
 
-/// Returns the modified Bessel function of the first kind and of order 0, by its series.
-fn bessel(x: f64) -> f64 {
-    let square = x * x / 4.0;
+/// Returns the modified Bessel function of the first kind and of order 0, divided by the exponential function. `x` is at
+/// least 0.
+fn scaled_bessel(x: f64) -> f64 {
     let mut sum = 1.0;
     let mut term = 1.0;
-    for k in 1..1000 {
-        term *= square / (k * k) as f64;
-        sum += term;
-        if term < sum * 1e-17 {
-            break;
+    // The sum of the series overflows at 713, and the terms of the asymptotic expansion decrease only if `x` is large.
+    if x < 50.0 {
+        for k in 1..1000 {
+            term *= x * x / (4 * k * k) as f64;
+            sum += term;
+            if term < sum * 1e-17 {
+                break;
+            }
         }
+        sum * (-x).exp()
+    } else {
+        for k in 1..20 {
+            let odd = (2 * k - 1) as f64;
+            term *= odd * odd / (8.0 * k as f64 * x);
+            sum += term;
+        }
+        sum / (TAU.sqrt() * x.sqrt())
     }
-    sum
 }
 
 #[cfg(test)]
@@ -152,6 +165,19 @@ mod tests {
         close(&Window::Tukey { alpha: -1.0 }.symmetric(3), &[1.0; 3]);
         close(&Window::Gaussian { deviation: 0.0 }.symmetric(3), &[0.0, 1.0, 0.0]);
         close(&Window::FlatTop.symmetric(3), &[-0.000_421_05, 1.000_000_003, -0.000_421_05]);
+    }
+
+    #[test]
+    fn a_window_of_kaiser_has_a_shape_of_any_size() {
+        // The quotients of the Bessel function were computed with 60 digits.
+        let factor = |beta, n, i: usize| Window::Kaiser { beta }.symmetric(n)[i];
+        close(&[factor(49.0, 9, 3), factor(51.0, 9, 3)], &[0.214_438_151, 0.201_242_291]);
+        close(&[factor(60.0, 9, 3), factor(720.0, 65, 30)], &[0.151_216_051, 0.244_963_229]);
+        for beta in [0.0, 10.0, 720.0, 1e6, f64::MAX] {
+            let window = Window::Kaiser { beta }.symmetric(9);
+            assert_eq!(window, Window::Kaiser { beta: -beta }.symmetric(9), "{beta}");
+            assert!(window[..5].is_sorted() && window[0] >= 0.0 && window[4] == 1.0, "{beta}: {window:?}");
+        }
     }
 
     #[test]
