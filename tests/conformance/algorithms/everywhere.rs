@@ -336,6 +336,12 @@ fn distant(s: &Subject) {
         let mut list: Vec<f32> = (0..len).map(|_| near(&mut rng, 50)).collect();
         let factors: Vec<f32> = (0..len).map(|_| near(&mut rng, 14)).collect();
         list[..64].iter_mut().for_each(|x| *x = with_exponent(&mut rng, base));
+        if (41..253).contains(&base) {
+            // The smallest exponent and the most digits that are near, with either sign.
+            let small = f32::from_bits((base - 40) << 23 | 1);
+            list[3] = -small;
+            list[21] = small;
+        }
         // Some are exact powers of two, at the ends of what is near.
         for (i, x) in list[64..].iter_mut().enumerate().filter(|(i, _)| i % 5 == 0) {
             let exponent = (base as i32 + i as i32 / 5 - 48).clamp(1, 254) as u32;

@@ -30,7 +30,7 @@ fn add_part(number: u32, bit: u32, minus: bool) { add_number(number, bit, minus)
 // Returns the first 12 digits of a number, rounded.
 fn upper(number: f32) -> f32 { return bitcast<f32>((bitcast<u32>(number) + 0x800u) & ~LOWER); }
 
-// Returns an integer beside each number, as `integers_of` does.
+// Returns the integer nearest to each number, as `integers_of` does.
 fn integers_of_parts(parts: vec3<f32>) -> vec3<i32> {
     return bitcast<vec3<i32>>(parts + vec3<f32>(WHOLE)) - vec3<i32>(WHOLE_BITS);
 }

@@ -3,12 +3,12 @@
 // Shape      terms: bits of floats; the shader around it uses exact_words, and has the parameter `zero`, which is 0
 // Dispatch   any
 // Barriers   none
-// Tolerance  exact, if a window is emptied after at most 496 terms
+// Tolerance  exact, if a window is emptied after at most 496 terms, and if additions are rounded to the nearest float
 //
 // A term inside the window, times the scale, is below 2^22 and a multiple of 2^-44. So it is the sum of three integers of at
-// most 2^22, in units of 1, 2^-22 and 2^-44. Each operation here has an exact result that is a normal float or 0, and each device
-// gives it, however it rounds. Only the addition of WHOLE is rounded: to one of the two integers beside a number, and either
-// will do. In a longer expression, a device may change the order of the operations, and then round; `hidden` divides such
+// most 2^22, in units of 1, 2^-22 and 2^-44. Each operation here has an exact result that is a normal float or 0. Only the
+// addition of WHOLE is rounded, to the nearest integer. With the integer below -(2^-21 + 2^-44), the difference would have too
+// many digits. In a longer expression, a device may change the order of the operations, and then round; `hidden` divides such
 // expressions.
 
 // Number of times that an invocation adds 16 terms before it empties the window: the sum of 31 times 16 integers is below 2^31.
@@ -38,7 +38,7 @@ fn hidden(numbers: vec4<f32>) -> vec4<f32> {
     return bitcast<vec4<f32>>(bitcast<vec4<u32>>(numbers) ^ vec4<u32>(params.zero));
 }
 
-// Returns an integer beside each number, whose magnitude is at most 2^22.
+// Returns the integer nearest to each number, whose magnitude is at most 2^22.
 fn integers_of(numbers: vec4<f32>) -> vec4<i32> {
     return bitcast<vec4<i32>>(numbers + vec4<f32>(WHOLE)) - vec4<i32>(WHOLE_BITS);
 }
