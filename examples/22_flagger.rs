@@ -55,6 +55,7 @@ fn flag(
     let [mut amplitudes, mut background] = [queue.empty::<f32, 2>(vis)?, queue.empty(vis)?];
     let [mut deviations, magnitudes] = [queue.empty(vis)?, queue.empty::<f32, 2>(vis)?];
     let mut noise = queue.empty::<f32, 2>([1, vis.shape()[1]])?;
+    // The squares of the parts must be numbers, so amplitudes are from about 1e-15 to 1e19.
     queue.map(args![v = vis], "length(v)", &mut amplitudes)?;
     queue.rolling(&amplitudes, &mut background, Rolling::median([WIDTH, 1]).skip_nan().without(known))?;
     queue.map(args![x = &amplitudes, m = &background, f = known], DEVIATION, &mut deviations)?;

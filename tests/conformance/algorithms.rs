@@ -51,6 +51,7 @@ mod sort_segments;
 mod sorted;
 mod sparse;
 mod strided;
+mod telescope;
 #[cfg(not(target_arch = "wasm32"))]
 mod trusted;
 #[cfg(target_arch = "wasm32")]
@@ -128,6 +129,7 @@ pub fn cases() -> Vec<Case> {
         sorted::cases(),
         sparse::cases(),
         strided::cases(),
+        telescope::cases(),
         trusted::cases(),
         tuning::cases(),
         warm_up::cases(),
