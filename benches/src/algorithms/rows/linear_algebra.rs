@@ -1,27 +1,33 @@
-//! Factors of small matrices and equations, beside those of the crate `nalgebra` on all threads.
+//! Factors of small matrices and equations, beside loops in plain Rust on all threads.
 
+use std::array;
 use std::hint::black_box;
+use std::ops::Range;
 
 use fencepost::algorithms::{Algorithms as _, Triangle};
 use fencepost_oracles as host;
-use nalgebra::{SMatrix, SVector};
 use rayon::prelude::*;
 
 use super::{Size, Verb};
 use crate::cpu::case::{Case, Work};
 use crate::cpu::values::Check;
+use crate::cpu::wide::wide;
 
 /// Number of rows and of columns of a matrix.
 const SIDE: usize = 32;
 /// Number of elements of a matrix.
 const ELEMENTS: usize = SIDE * SIDE;
+/// Number of columns that a loop of plain Rust combines at once.
+const BLOCK: usize = 8;
 /// Largest difference between a result and that of double precision.
 const CLOSE: Check = Check::Close(1e-4);
 /// Panic of a matrix that no row has.
 const SINGULAR: &str = "bug: the matrix is singular";
 
-/// A matrix of `nalgebra`, column by column.
-type SmallMatrix = SMatrix<f32, SIDE, SIDE>;
+/// Row of a matrix, or a vector.
+type SmallRow = [f32; SIDE];
+/// Rows of a matrix.
+type SmallMatrix = [SmallRow; SIDE];
 
 pub(super) fn cholesky(size: Size) -> Case {
     of_matrices(
@@ -32,7 +38,7 @@ pub(super) fn cholesky(size: Size) -> Case {
             let [count, ..] = a.shape();
             queue.cholesky(a, out, &mut queue.empty([count])?, Triangle::Lower)
         },
-        |a| a.cholesky().expect(SINGULAR).unpack(),
+        wide_cholesky,
     )
 }
 
@@ -46,8 +52,7 @@ pub(super) fn lu(size: Size) -> Case {
             queue.lu(a, out, &mut queue.empty([count, SIDE])?, &mut queue.empty([count])?)
         },
         |a| {
-            let factors = a.lu();
-            factors.l() + factors.u() - SmallMatrix::identity()
+            black_box(wide_lu(a));
         },
     )
 }
@@ -59,12 +64,7 @@ pub(super) fn qr(size: Size) -> Case {
         |a| host::qr(a, [SIDE, SIDE]).1,
         |queue, a, r| queue.qr(a, &mut queue.empty(a.shape())?, r),
         |a| {
-            let factors = a.qr();
-            black_box(factors.q());
-            let mut r = factors.unpack_r();
-            // For these matrices, the signs of LAPACK are those of `nalgebra` in the last row alone.
-            r.rows_mut(0, SIDE - 1).neg_mut();
-            r
+            black_box(&wide_qr(a));
         },
     )
 }
@@ -78,7 +78,7 @@ pub(super) fn solve(size: Size) -> Case {
     let solutions = a
         .chunks(ELEMENTS)
         .zip(b.chunks(SIDE))
-        .flat_map(|(a, b)| host::solve(&wide(a), &wide(b), SIDE).expect(SINGULAR));
+        .flat_map(|(a, b)| host::solve(&doubles(a), &doubles(b), SIDE).expect(SINGULAR));
     let expected: Vec<f32> = solutions.map(|x| x as f32).collect();
     let flops = count * (ELEMENTS * SIDE * 2 / 3 + 2 * ELEMENTS);
     let case = Case::verb(
@@ -91,27 +91,28 @@ pub(super) fn solve(size: Size) -> Case {
             queue.solve(&a, &b, &mut out.reshape([count, SIDE, 1])?, &mut queue.empty([count])?)
         },
         |[a, b], out| {
-            let equations = a.par_chunks(ELEMENTS).zip(b.par_chunks(SIDE));
-            equations.zip(out.par_chunks_mut(SIDE)).for_each(|((a, b), out)| {
-                let b = SVector::<f32, SIDE>::from_column_slice(b);
-                let x = SmallMatrix::from_row_slice(a).lu().solve(&b).expect(SINGULAR);
-                out.copy_from_slice(x.as_slice());
-            });
+            let a: &[SmallMatrix] = bytemuck::cast_slice(a);
+            let b: &[SmallRow] = bytemuck::cast_slice(b);
+            let out: &mut [SmallRow] = bytemuck::cast_slice_mut(out);
+            let equations = a.par_iter().zip(b.par_iter());
+            equations.zip(out.par_iter_mut()).for_each(|((a, b), x)| wide_solve(a, b, x));
         },
     );
     Case { check: CLOSE, ..case }
 }
 
-/// Returns a row of a verb that computes a matrix for each matrix, by this number of operations.
+/// Returns a row of a verb that computes a matrix for each matrix, by this number of operations. `plain` replaces a
+/// matrix by its result.
 fn of_matrices(
     a: Vec<f32>,
     flops: usize,
     of_host: fn(&[f64]) -> Vec<f64>,
     verb: Verb<f32, f32, 3>,
-    plain: fn(SmallMatrix) -> SmallMatrix,
+    plain: fn(&mut SmallMatrix),
 ) -> Case {
     let count = a.len() / ELEMENTS;
-    let expected: Vec<f32> = a.chunks(ELEMENTS).flat_map(|a| of_host(&wide(a))).map(|x| x as f32).collect();
+    let expected: Vec<f32> =
+        a.chunks(ELEMENTS).flat_map(|a| of_host(&doubles(a))).map(|x| x as f32).collect();
     let case = Case::verb(
         [a],
         expected,
@@ -121,9 +122,11 @@ fn of_matrices(
             verb(queue, &a.reshape(shape)?, &mut out.reshape(shape)?)
         },
         move |[a], out| {
-            out.par_chunks_mut(ELEMENTS).zip(a.par_chunks(ELEMENTS)).for_each(|(out, a)| {
-                let result = plain(SmallMatrix::from_row_slice(a));
-                out.copy_from_slice(result.transpose().as_slice());
+            let a: &[SmallMatrix] = bytemuck::cast_slice(a);
+            let out: &mut [SmallMatrix] = bytemuck::cast_slice_mut(out);
+            out.par_iter_mut().zip(a.par_iter()).for_each(|(out, a)| {
+                *out = *a;
+                plain(out);
             });
         },
     );
@@ -147,6 +150,148 @@ fn exchanged(row: usize) -> usize {
     (row + 11) % SIDE
 }
 
-fn wide(list: &[f32]) -> Vec<f64> {
+fn doubles(list: &[f32]) -> Vec<f64> {
     list.iter().map(|&x| f64::from(x)).collect()
+}
+
+wide!(fn wide_cholesky(a: &mut SmallMatrix) = cholesky_in_place);
+wide!(fn wide_lu(a: &mut SmallMatrix) -> [usize; SIDE] = lu_in_place);
+wide!(fn wide_qr(a: &mut SmallMatrix) -> SmallMatrix = qr_in_place);
+wide!(fn wide_solve(a: &SmallMatrix, b: &SmallRow, x: &mut SmallRow) = solve_by_lu);
+
+/// Replaces a matrix, of which only the lower triangle is read, by its Cholesky factor.
+#[inline(always)]
+fn cholesky_in_place(a: &mut SmallMatrix) {
+    for k in 0..SIDE {
+        assert!(a[k][k] > 0.0, "{SINGULAR}");
+        let root = a[k][k].sqrt();
+        a[k][k] = root;
+        a[k][k + 1..].fill(0.0);
+        let inverse = 1.0 / root;
+        let mut column = [0.0; SIDE];
+        for (row, x) in a.iter_mut().enumerate().skip(k + 1) {
+            x[k] *= inverse;
+            column[row] = x[k];
+        }
+        for (row, x) in a.iter_mut().enumerate().skip(k + 1) {
+            axpy(-column[row], &column, x, k + 1..row + 1);
+        }
+    }
+}
+
+/// Replaces a matrix by its triangular factors, and returns the order of its rows in their product.
+#[inline(always)]
+fn lu_in_place(a: &mut SmallMatrix) -> [usize; SIDE] {
+    let mut order = array::from_fn(|row| row);
+    for k in 0..SIDE {
+        let mut pivot = k;
+        let mut largest = a[k][k].abs();
+        for (row, x) in a.iter().enumerate().skip(k + 1) {
+            if x[k].abs() > largest {
+                pivot = row;
+                largest = x[k].abs();
+            }
+        }
+        assert!(largest > 0.0, "{SINGULAR}");
+        order.swap(k, pivot);
+        a.swap(k, pivot);
+        // Columns up to `k` may be in a block that changes: the zeros keep their elements.
+        let mut upper = [0.0; SIDE];
+        upper[k + 1..].copy_from_slice(&a[k][k + 1..]);
+        let inverse = 1.0 / a[k][k];
+        for x in &mut a[k + 1..] {
+            let factor = x[k] * inverse;
+            x[k] = factor;
+            axpy(-factor, &upper, x, k + 1..SIDE);
+        }
+    }
+    order
+}
+
+/// Replaces a matrix by the upper triangle of its QR factors, and returns the other factor.
+#[inline(always)]
+fn qr_in_place(a: &mut SmallMatrix) -> SmallMatrix {
+    let mut vectors: SmallMatrix = [[0.0; SIDE]; SIDE];
+    for (k, v) in vectors.iter_mut().enumerate() {
+        for (row, x) in a.iter().enumerate().skip(k + 1) {
+            v[row] = x[k];
+        }
+        let tail = dot(v, v, k + 1..SIDE);
+        if tail == 0.0 {
+            continue;
+        }
+        let head = a[k][k];
+        let length = (head * head + tail).sqrt().copysign(head);
+        v[k] = head + length;
+        let scale = (2.0 / (v[k] * v[k] + tail)).sqrt();
+        v.iter_mut().for_each(|x| *x *= scale);
+        reflect(a, v, k);
+        a[k][k] = -length;
+        a[k + 1..].iter_mut().for_each(|x| x[k] = 0.0);
+    }
+    let mut q: SmallMatrix = [[0.0; SIDE]; SIDE];
+    q.iter_mut().enumerate().for_each(|(row, x)| x[row] = 1.0);
+    for (k, v) in vectors.iter().enumerate().rev() {
+        reflect(&mut q, v, k);
+    }
+    q
+}
+
+/// Multiplies the rows from `k` on by I - v v', where v' is `v` as a row. Columns before `k` must be 0 in these rows.
+#[inline(always)]
+fn reflect(a: &mut SmallMatrix, v: &SmallRow, k: usize) {
+    let mut sums = [0.0; SIDE];
+    for (row, x) in a.iter().enumerate().skip(k) {
+        axpy(v[row], x, &mut sums, k..SIDE);
+    }
+    for (row, x) in a.iter_mut().enumerate().skip(k) {
+        axpy(-v[row], &sums, x, k..SIDE);
+    }
+}
+
+/// Solves the equations of a matrix by its triangular factors.
+#[inline(always)]
+fn solve_by_lu(a: &SmallMatrix, b: &SmallRow, x: &mut SmallRow) {
+    let mut factors = *a;
+    let order = lu_in_place(&mut factors);
+    // Elements that are not known yet are 0, so that whole blocks can be added.
+    let mut y = [0.0; SIDE];
+    for (row, lower) in factors.iter().enumerate() {
+        y[row] = b[order[row]] - dot(lower, &y, 0..row);
+    }
+    x.fill(0.0);
+    for (row, upper) in factors.iter().enumerate().rev() {
+        x[row] = (y[row] - dot(upper, x, row + 1..SIDE)) / upper[row];
+    }
+}
+
+/// Adds `factor` times `x` to `y`, in all blocks with some of these columns.
+#[inline(always)]
+fn axpy(factor: f32, x: &SmallRow, y: &mut SmallRow, columns: Range<usize>) {
+    let blocks = blocks_of(columns);
+    let (x, _) = x.as_chunks::<BLOCK>();
+    let (y, _) = y.as_chunks_mut::<BLOCK>();
+    for (y, x) in y[blocks.clone()].iter_mut().zip(&x[blocks]) {
+        y.iter_mut().zip(x).for_each(|(y, x)| *y = x.mul_add(factor, *y));
+    }
+}
+
+/// Returns the sum of the products in all blocks with some of these columns.
+#[inline(always)]
+fn dot(x: &SmallRow, y: &SmallRow, columns: Range<usize>) -> f32 {
+    let blocks = blocks_of(columns);
+    let (x, _) = x.as_chunks::<BLOCK>();
+    let (y, _) = y.as_chunks::<BLOCK>();
+    let mut sums = [0.0_f32; BLOCK];
+    for (x, y) in x[blocks.clone()].iter().zip(&y[blocks]) {
+        sums.iter_mut().zip(x.iter().zip(y)).for_each(|(sum, (x, y))| *sum = x.mul_add(*y, *sum));
+    }
+    let [a, b, c, d, e, f, g, h] = sums;
+    ((a + e) + (c + g)) + ((b + f) + (d + h))
+}
+
+/// Returns the blocks with some of these columns.
+#[inline(always)]
+fn blocks_of(columns: Range<usize>) -> Range<usize> {
+    columns.start / BLOCK..columns.end.div_ceil(BLOCK)
 }
