@@ -17,7 +17,7 @@ use fencepost_core::{
 /// Array of complex numbers, with one dimension.
 pub(crate) type ComplexArray = DeviceArray<[f32; 2]>;
 
-/// Numbers at one end of a transform.
+/// Elements at one end of a transform.
 #[derive(Clone)]
 enum Numbers {
     Complex(ComplexArray),

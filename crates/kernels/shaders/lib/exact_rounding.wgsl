@@ -5,7 +5,7 @@
 // Barriers   none
 // Tolerance  exact: rounded once, of two nearest numbers to the even one, and to an infinity past the largest number; a device
 //            chooses the rounding of its own operations
-const DIGITS: u32 = 0x00FFFFFFu;            // the bits of a float's digits, with the first one
+const SIGNIFICAND: u32 = 0x00FFFFFFu;       // the bits of a float's digits, with the first one
 const NAN: u32 = 0x7FC00000u;
 
 // Returns 32 bits of the magnitude, from a bit on.
@@ -33,7 +33,7 @@ fn highest_bit() -> u32 {
 fn rounded(rest: bool) -> u32 {
     // Up to 24 digits from the smallest unit on are the bits of a number.
     let lost = max(highest_bit(), SMALLEST + 23u) - 23u;
-    let kept = bits_at(lost) & DIGITS;
+    let kept = bits_at(lost) & SIGNIFICAND;
     var up = false;
     if lost > 0u {
         let is_half = (bits_at(lost - 1u) & 1u) == 1u;
