@@ -115,7 +115,9 @@ mod listed {
         }
         let lengths: &[usize] = if s.is_cpu() { &[300] } else { &[300, 20_003] };
         let arrays = [8192, 8192, 64].map(|len| queue.zeros([len]).unwrap());
-        for (name, table) in tables {
+        // GL on llvmpipe compiles a kernel for a second.
+        let few = s.place().is_gl() && !large();
+        for (_, (name, table)) in tables.into_iter().enumerate().filter(|(at, _)| !few || at % 4 == 0) {
             let (kernels, values) = name.split_once(' ').unwrap();
             let usual = file_of(&queue, kernels, &arrays);
             ctx.set_tuning(TuningChoice::Table(table.clone()));
