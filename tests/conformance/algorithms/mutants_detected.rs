@@ -5,7 +5,7 @@
 //! host. `mutants.txt` lists the mutants that change no result, with the reasons. A plain run takes some mutants of
 //! each text, and the full suite takes all of them.
 
-use super::mutant_calls::{Call, N, ROUNDS, begin, calls};
+use super::mutant_calls::{Call, Group, N, ROUNDS, begin, calls};
 use super::mutants::{Mutant, mutants};
 use super::verb_table::Arrays;
 use crate::common::full::full;
@@ -24,32 +24,68 @@ use std::time::Duration;
 pub fn cases() -> Vec<Case> {
     let cases = vec![
         case("a18_each_text_of_the_verbs_has_mutants_that_a_case_detects", |_| each_text_has_a_case()),
-        case("a02_each_mistake_in_the_kernels_of_reductions_is_detected", |s| detected(s, REDUCTIONS)),
-        case("a03_each_mistake_in_the_kernels_of_searches_and_counts_is_detected", |s| detected(s, SEARCHES)),
-        case("a05_each_mistake_in_the_kernels_along_an_axis_is_detected", |s| detected(s, AXES)),
+        case("a02_each_mistake_in_the_kernels_of_reductions_is_detected", |s| {
+            detected(s, Group::Table, REDUCTIONS)
+        }),
+        case("a03_each_mistake_in_the_kernels_of_searches_and_counts_is_detected", |s| {
+            detected(s, Group::Table, SEARCHES)
+        }),
+        case("a05_each_mistake_in_the_kernels_along_an_axis_is_detected", |s| {
+            detected(s, Group::Table, AXES)
+        }),
         case("a06_each_mistake_in_the_kernels_of_elementwise_verbs_is_detected", |s| {
-            detected(s, ELEMENTWISE)
+            detected(s, Group::Table, ELEMENTWISE)
         }),
-        case("a08_each_mistake_in_the_kernels_of_scans_is_detected", |s| detected(s, SCANS)),
-        case("a09_each_mistake_in_the_kernel_of_selections_is_detected", |s| detected(s, SELECTIONS)),
-        case("a10_each_mistake_in_the_kernels_of_verbs_by_key_is_detected", |s| detected(s, BY_KEY)),
-        case("a11_each_mistake_in_the_kernels_of_segments_is_detected", |s| detected(s, SEGMENTS)),
-        case("a12_each_mistake_in_the_kernels_of_histograms_is_detected", |s| detected(s, HISTOGRAMS)),
-        case("a13_each_mistake_in_the_kernels_of_sorts_is_detected", |s| detected(s, SORTS)),
-        case("a14_each_mistake_in_the_kernels_of_ranks_and_merges_is_detected", |s| detected(s, RANKS)),
-        case("a14_each_mistake_in_the_kernels_of_quantiles_is_detected", |s| detected(s, QUANTILES)),
-        case("a22_each_mistake_in_the_kernels_of_windows_is_detected", |s| detected(s, WINDOWS)),
-        case("a15_each_mistake_in_the_kernels_that_move_elements_is_detected", |s| detected(s, MOVES)),
-        case("a16_each_mistake_in_the_kernel_of_random_numbers_is_detected", |s| detected(s, RANDOM)),
-        case("a19_each_mistake_in_the_kernels_that_keep_the_order_is_detected", |s| detected(s, FOLDS)),
+        case("a08_each_mistake_in_the_kernels_of_scans_is_detected", |s| detected(s, Group::Table, SCANS)),
+        case("a09_each_mistake_in_the_kernel_of_selections_is_detected", |s| {
+            detected(s, Group::Table, SELECTIONS)
+        }),
+        case("a10_each_mistake_in_the_kernels_of_verbs_by_key_is_detected", |s| {
+            detected(s, Group::Table, BY_KEY)
+        }),
+        case("a11_each_mistake_in_the_kernels_of_segments_is_detected", |s| {
+            detected(s, Group::Table, SEGMENTS)
+        }),
+        case("a12_each_mistake_in_the_kernels_of_histograms_is_detected", |s| {
+            detected(s, Group::Table, HISTOGRAMS)
+        }),
+        case("a13_each_mistake_in_the_kernels_of_sorts_is_detected", |s| detected(s, Group::Table, SORTS)),
+        case("a14_each_mistake_in_the_kernels_of_ranks_and_merges_is_detected", |s| {
+            detected(s, Group::Table, RANKS)
+        }),
+        case("a14_each_mistake_in_the_kernels_of_quantiles_is_detected", |s| {
+            detected(s, Group::Ranks, QUANTILES)
+        }),
+        case("a22_each_mistake_in_the_kernels_of_windows_is_detected", |s| {
+            detected(s, Group::Ranks, WINDOWS)
+        }),
+        case("a15_each_mistake_in_the_kernels_that_move_elements_is_detected", |s| {
+            detected(s, Group::Table, MOVES)
+        }),
+        case("a16_each_mistake_in_the_kernel_of_random_numbers_is_detected", |s| {
+            detected(s, Group::Table, RANDOM)
+        }),
+        case("a19_each_mistake_in_the_kernels_that_keep_the_order_is_detected", |s| {
+            detected(s, Group::Table, FOLDS)
+        }),
         case("a20_each_mistake_in_the_kernels_of_products_of_matrices_is_detected", |s| {
-            detected(s, MATRICES)
+            detected(s, Group::Matrices, MATRICES)
         }),
-        case("a21_each_mistake_in_the_kernels_of_transforms_is_detected", |s| detected(s, TRANSFORMS)),
-        case("a23_each_mistake_in_the_kernels_of_linear_algebra_is_detected", |s| detected(s, ALGEBRA)),
-        case("a24_each_mistake_in_the_kernels_of_sparse_matrices_is_detected", |s| detected(s, SPARSE)),
-        case("a24_each_mistake_in_the_kernels_of_filters_is_detected", |s| detected(s, FILTERS)),
-        case("a25_each_mistake_in_the_kernels_of_exact_sums_is_detected", |s| detected(s, EXACT)),
+        case("a21_each_mistake_in_the_kernels_of_transforms_is_detected", |s| {
+            detected(s, Group::Transforms, TRANSFORMS)
+        }),
+        case("a23_each_mistake_in_the_kernels_of_linear_algebra_is_detected", |s| {
+            detected(s, Group::Algebra, ALGEBRA)
+        }),
+        case("a24_each_mistake_in_the_kernels_of_sparse_matrices_is_detected", |s| {
+            detected(s, Group::Sparse, SPARSE)
+        }),
+        case("a24_each_mistake_in_the_kernels_of_filters_is_detected", |s| {
+            detected(s, Group::Filters, FILTERS)
+        }),
+        case("a25_each_mistake_in_the_kernels_of_exact_sums_is_detected", |s| {
+            detected(s, Group::Exact, EXACT)
+        }),
     ];
     // The full suite takes all mutants, of which some end at the limit of a launch only.
     let limit = Duration::from_secs(if full() { 1200 } else { 120 });
@@ -409,12 +445,12 @@ impl Trial {
     }
 }
 
-/// Returns all calls with the settings that concern them.
-fn trials() -> &'static [Trial] {
-    static TRIALS: OnceLock<Vec<Trial>> = OnceLock::new();
-    TRIALS.get_or_init(|| {
+/// Returns the calls of a group with the settings that concern them.
+fn trials(group: Group) -> &'static [Trial] {
+    static TRIALS: [OnceLock<Vec<Trial>>; Group::COUNT] = [const { OnceLock::new() }; Group::COUNT];
+    TRIALS[group as usize].get_or_init(|| {
         let mut trials = Vec::new();
-        for call in calls() {
+        for call in calls(group) {
             for forced in SETTINGS {
                 let (texts, kernels) = texts(unchanged(), call, forced);
                 let divides = kernels.iter().any(|kernel| kernel.starts_with('!'));
@@ -466,9 +502,9 @@ enum Outcome {
 }
 
 /// Runs the calls that use a text. `order` has the trials; one that detects a change moves to the front.
-fn outcome(ctx: &Context, change: &Change, order: &mut [usize]) -> Outcome {
+fn outcome(ctx: &Context, change: &Change, trials: &'static [Trial], order: &mut [usize]) -> Outcome {
     for at in 0..order.len() {
-        let trial = &trials()[order[at]];
+        let trial = &trials[order[at]];
         let expected = trial.results();
         let (results, refused) = run(ctx, trial.call, trial.forced, Some(change.clone()), Some(expected));
         if refused {
@@ -483,8 +519,7 @@ fn outcome(ctx: &Context, change: &Change, order: &mut [usize]) -> Outcome {
 }
 
 /// Returns trials that use a text: one with each set of kernels, small sets first, and then more with each set.
-fn order_of(name: &str) -> Vec<usize> {
-    let all = trials();
+fn order_of(name: &str, all: &[Trial]) -> Vec<usize> {
     let using = (0..all.len()).filter(|&at| all[at].texts.contains(name));
     let mut equal: BTreeMap<&BTreeSet<String>, usize> = BTreeMap::new();
     let mut order: Vec<(usize, usize, usize)> = Vec::new();
@@ -511,7 +546,8 @@ fn compiles(change: &Change) -> bool {
     Module::parse(&source).is_ok()
 }
 
-fn detected(s: &Subject, names: &[&str]) {
+fn detected(s: &Subject, group: Group, names: &[&str]) {
+    let trials = trials(group);
     let ctx = context(Some(limit()));
     s.watch(&ctx);
     let selected = std::env::var(SELECTED).ok();
@@ -520,7 +556,7 @@ fn detected(s: &Subject, names: &[&str]) {
         let text = text_of(name);
         let prefix = format!("{name}: ");
         let listed: BTreeSet<&str> = LISTED.lines().filter_map(|line| line.strip_prefix(&prefix)).collect();
-        let mut order = order_of(name);
+        let mut order = order_of(name, trials);
         assert!(!order.is_empty(), "no call uses `{name}`");
         let mut all = mutants(text);
         let shown: BTreeSet<String> = all.iter().map(Mutant::shown).collect();
@@ -545,7 +581,7 @@ fn detected(s: &Subject, names: &[&str]) {
             if !full() && listed.contains(&*mutant.shown()) || !compiles(&change) {
                 continue;
             }
-            match outcome(&ctx, &change, &mut order) {
+            match outcome(&ctx, &change, trials, &mut order) {
                 Outcome::Refused => {}
                 Outcome::Detected(call) => {
                     count += 1;

@@ -68,7 +68,7 @@ fn words(len: usize, kind: usize, rng: &mut fastrand::Rng) -> Vec<u32> {
     (0..len).map(word).map(|word| if is_nan(word) { word & 0xBFFF_FFFF } else { word }).collect()
 }
 
-/// Compares results with the host's. Those of `f32` may differ by `units` of 2^-24 of the larger element next to them,
+/// Compares results with the host's. Results of `f32` may differ by `units` of 2^-24 of the larger element next to them,
 /// which is below twice the magnitude of the result or at most `beside`.
 #[track_caller]
 fn check<T: Reducible>(found: &[T], expected: &[T], units: f64, beside: f64, message: &str) {

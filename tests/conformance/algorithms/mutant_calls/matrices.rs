@@ -97,11 +97,11 @@ impl Calls {
         for bits in NEAR.into_iter().chain(TERMS).chain([WEIGHTS[0], WEIGHTS[2], WEIGHTS[4]]) {
             self.add(format!("matmul everywhere of {bits}"), move |q, a| {
                 let [x, y] = factors(q, a, bits)?;
-                let mut at = 0;
+                let mut at = 0_usize;
                 for [rows, inner, columns] in shapes {
                     let mut part = || -> Result<DeviceArray<f32, 2>> {
                         let results = at..at + rows * columns;
-                        at = results.end;
+                        at = results.end.next_multiple_of(8); // parts begin at multiples of 32 bytes
                         a.both.slice(results)?.cast_bits().reshape([rows, columns])
                     };
                     let x = x.slice(0..rows * inner)?;

@@ -130,7 +130,10 @@ impl Calls {
                 &noise,
                 &mut a.few.slice(0..6)?.reshape([3, 2])?,
                 SumThreshold::along(1, 2.5),
-            )
+            )?;
+            let infinite = q.array(&[f32::INFINITY, 1.0, 1.0, f32::INFINITY, 0.5, f32::INFINITY])?;
+            let mut flags = a.few_others.slice(0..6)?.reshape([3, 2])?;
+            q.sum_threshold(&infinite.reshape([3, 2])?, &noise, &mut flags, SumThreshold::along(1, 2.5))
         });
     }
 }
