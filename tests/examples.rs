@@ -274,7 +274,7 @@ fn finds_a_chirp(index: usize) -> Result<(), Failed> {
     let is_in = |value: &Value, from: f64, to: f64| value.as_f64().is_some_and(|x| (from..to).contains(&x));
     let is_found = is_in(&peak["time"], 9.975, 9.99) && is_in(&peak["size"], 6.8, 8.3);
     let cell = &peak["cell"];
-    let is_loudest = is_in(&cell["time"], 9.93, 9.98) && is_in(&cell["frequency"], 120.0, 200.0);
+    let is_loudest = is_in(&cell["time"], 9.93, 9.99) && is_in(&cell["frequency"], 120.0, 200.0);
     if is_found && is_loudest { Ok(()) } else { Err(format!("another peak: {peak}").into()) }
 }
 

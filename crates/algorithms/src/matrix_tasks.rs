@@ -108,17 +108,22 @@ impl MatrixWork<'_> {
         let source = ShaderSource::builtin(&format!("{stem}.wgsl"))?;
         let overrides = [&groups.overrides()[..], self.overrides].concat();
         let kernel = trusted::kernel_from_source(queue, &source, stem, &overrides, false)?;
+        let all = |first: usize, end: usize, work| {
+            let mut all: Vec<NamedArg<'_>> = args.to_vec();
+            all.extend([size("first_task", first), size("end_task", end), write("work", work)]);
+            all
+        };
+        // Scratch memory can wait for its last use in another queue, and the wait is a command.
+        let none = queue.scratch::<f32>(0)?;
+        queue.check_launch_dyn(&kernel, all(0, 0, &none))?;
         let in_launch = self.in_launch();
         let elements = if groups.in_group { 1 } else { (in_launch * self.elements).max(1) };
         let work = queue.scratch::<f32>(elements)?;
         let mut first = 0;
         loop {
             let end = tasks.min(first + in_launch);
-            let mut all: Vec<NamedArg<'_>> = args.to_vec();
-            all.extend([size("first_task", first), size("end_task", end)]);
-            all.push(write("work", &work));
             let workgroups = (end - first).div_ceil(groups.matrices);
-            queue.launch_dyn(&kernel, Grid::groups(folded(workgroups)), all)?;
+            queue.launch_dyn(&kernel, Grid::groups(folded(workgroups)), all(first, end, &work))?;
             if end == tasks {
                 return Ok(());
             }

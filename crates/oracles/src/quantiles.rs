@@ -134,7 +134,7 @@ fn whole<T: Reducible>(x: T) -> i128 {
 /// ```
 pub fn mad(x: &[f32], nan: Nan) -> Option<f32> {
     let center = median(x, nan)?;
-    let difference = |&x: &f32| if x.to_bits() == center.to_bits() { 0.0 } else { (x - center).abs() };
+    let difference = |&x: &f32| if x == center { 0.0 } else { (x - center).abs() };
     let differences: Vec<f32> = x.iter().map(difference).collect();
     median(&differences, nan)
 }

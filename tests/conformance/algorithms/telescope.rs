@@ -176,7 +176,7 @@ fn backgrounds(s: &Subject) {
     for (flags, columns) in [(none, 1), (of_channels, 1), (full, 7), (vec![1; 60], 1)] {
         let on_device = queue.array(&flags).unwrap().reshape([60, columns]).unwrap();
         let is_kept = |place: usize| flags[if columns == 1 { place / 7 } else { place }] == 0;
-        for width in [1, 5, 31] {
+        for width in [3, 5, 31] {
             let median = |window: &[f32]| host::median(window, Nan::Ignore).unwrap_or(f32::NAN);
             let background = host::rolling(&all, shape, [width, 1], is_kept, median);
             let deviation = |place: usize| {
