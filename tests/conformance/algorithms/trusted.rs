@@ -250,7 +250,7 @@ fn named(s: &Subject) {
 }
 
 /// Names of the workgroup variables that begin as zeros.
-const COUNTERS: [&str; 2] = ["own", "counters"];
+const COUNTERS: [&str; 4] = ["own", "counters", "all_words", "all_kinds"];
 
 fn silent(s: &Subject) {
     let check = Some(CheckOptions::default().unwritten_workgroup(true));
