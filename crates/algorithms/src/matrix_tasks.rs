@@ -2,10 +2,11 @@
 
 use crate::grid::folded;
 use crate::matrix_stack::{size, write};
+use crate::refusals::{Named, check};
 use crate::trusted;
 use crate::tuning::{by_adapter, limit};
 use crate::verb_queue::VerbQueue;
-use fencepost_core::{Grid, NamedArg, Result, ShaderSource};
+use fencepost_core::{DeviceArray, DynArg, Grid, NamedArg, Result, ShaderSource, words_of};
 
 /// Number of elements in the memory of a workgroup that every device has.
 const ROOM: usize = 16_384 / size_of::<f32>();
@@ -114,8 +115,7 @@ impl MatrixWork<'_> {
             all
         };
         // Scratch memory can wait for its last use in another queue, and the wait is a command.
-        let none = queue.scratch::<f32>(0)?;
-        queue.check_launch_dyn(&kernel, all(0, 0, &none))?;
+        check_arrays(queue, args)?;
         let in_launch = self.in_launch();
         let elements = if groups.in_group { 1 } else { (in_launch * self.elements).max(1) };
         let work = queue.scratch::<f32>(elements)?;
@@ -138,6 +138,25 @@ impl MatrixWork<'_> {
         }
         (limit(MOST_ELEMENTS, 300) / self.elements).clamp(1, self.tasks.max(1))
     }
+}
+
+/// Returns the error that a launch with the arrays among some arguments would give, but enqueues nothing.
+#[track_caller]
+fn check_arrays(queue: &VerbQueue<'_>, args: &[NamedArg<'_>]) -> Result<()> {
+    let [mut reads, mut writes] = [Vec::new(), Vec::new()];
+    for (name, arg) in args {
+        let (list, array) = match arg {
+            DynArg::Read(array) => (&mut reads, words_of(*array)),
+            DynArg::ReadWrite(array) => (&mut writes, words_of(*array)),
+            _ => continue,
+        };
+        list.extend(name.as_deref().zip(array));
+    }
+    check(queue, &named(&reads), &named(&writes))
+}
+
+fn named<'a>(list: &'a [(&'a str, DeviceArray<u32>)]) -> Vec<Named<'a>> {
+    list.iter().map(|(name, array)| (*name, array)).collect()
 }
 
 #[cfg(test)]
