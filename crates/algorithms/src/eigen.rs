@@ -4,7 +4,7 @@ use crate::factors::{EACH, Triangle};
 use crate::matrix_stack::{
     MOST_SYMMETRIC, MatrixStack, OF_A, list_of, matrices_of, read, size, square, write,
 };
-use crate::matrix_tasks::{MatrixGroups, MatrixWork};
+use crate::matrix_tasks::{MatrixGroups, MatrixWork, check_arrays};
 use crate::typed_kernel::value;
 use crate::verb_queue::VerbQueue;
 use fencepost_core::{DeviceArray, Matrices, NamedArg, Result};
@@ -55,6 +55,7 @@ pub(crate) fn eigvalsh<const E: usize, const F: usize>(
     let values = list_of(queue, ("values", values), [of_a.stack, &[n]].concat(), VALUES)?;
     let info = list_of(queue, ("info", info), of_a.stack.to_vec(), EACH)?;
     let stack = MatrixStack::of(queue, of_a.stack, [(of_a, a.first()); 2])?;
+    check_arrays(queue, &[read("a", a.array()), write("values", &values), write("info", &info)])?;
     // The kernel writes no vectors.
     let unwritten = queue.scratch::<f32>(1)?;
     let arrays =

@@ -142,7 +142,7 @@ impl MatrixWork<'_> {
 
 /// Returns the error that a launch with the arrays among some arguments would give, but enqueues nothing.
 #[track_caller]
-fn check_arrays(queue: &VerbQueue<'_>, args: &[NamedArg<'_>]) -> Result<()> {
+pub(crate) fn check_arrays(queue: &VerbQueue<'_>, args: &[NamedArg<'_>]) -> Result<()> {
     let [mut reads, mut writes] = [Vec::new(), Vec::new()];
     for (name, arg) in args {
         let (list, array) = match arg {
