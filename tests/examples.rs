@@ -289,7 +289,8 @@ fn reads_each_format(index: usize) -> Result<(), Failed> {
         command.arg(&sound).arg("--picture").arg(&picture);
         Ok(command)
     };
-    let (int, float) = (SampleFormat::Int, SampleFormat::Float);
+    let int = SampleFormat::Int;
+    let float = SampleFormat::Float;
     for format in [(8, int, 1), (16, int, 2), (24, int, 3), (32, int, 1), (32, float, 2)] {
         let mut random = fastrand::Rng::with_seed(1);
         record(&sound, format, 20_000, |i, channel| {

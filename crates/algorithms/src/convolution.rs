@@ -135,7 +135,7 @@ pub(crate) fn convolve<const D: usize>(
     prepared.enqueue(queue)
 }
 
-/// Numbers of rows, of elements of a row, of weights, and of results of a row, and the first result among all.
+/// Sizes of a convolution: rows, elements of a row, weights, results of a row, and the first result among all.
 #[derive(Clone, Copy)]
 struct Convolution {
     rows: usize,

@@ -86,7 +86,7 @@ const SWAP_BEFORE_FACTORS: u32 = 2;
 /// Exchange of the parts of the results of a pass, after their factors.
 pub(crate) const SWAP_RESULTS: u32 = 4;
 
-/// Numbers that the passes of a plan read.
+/// Table of the numbers that the passes of a plan read.
 #[derive(Default, Debug)]
 pub(crate) struct FftTable {
     pub(crate) values: Vec<[f32; 2]>,

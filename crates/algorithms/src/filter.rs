@@ -95,7 +95,7 @@ impl<T> Filter<T> {
 const MOST_WEIGHTS: usize = 8192;
 /// Number of results of an invocation of the direct kernel.
 const ROWS: usize = 4;
-/// Numbers of words of workgroup memory that the kernel in tiles is compiled for.
+/// Sizes of workgroup memory, in words, that the kernel in tiles is compiled for.
 const ROOMS: [usize; 3] = [1024, 2048, 4096];
 
 /// An axis of images, along which a filter has some weights.

@@ -36,7 +36,7 @@ pub struct Matmul<'a, N: Element, P: Element = N> {
     pub alpha: N,
     /// Factor of the elements that `out` has before. With 0, they are not read, and may be anything.
     pub beta: N,
-    /// Numbers that are added to the columns of the results, one for each column.
+    /// Array of the numbers that are added to the columns of the results, one for each column.
     pub bias: Option<&'a DeviceArray<P>>,
     /// WGSL expression of the results. In it, `x` is the result so far, of the type of the sums.
     pub activation: Option<&'a str>,

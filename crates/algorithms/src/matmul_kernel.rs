@@ -17,7 +17,7 @@ const FIRST_LINE: usize = 2;
 /// Subject of the message about a value of the wrong type.
 const RESULT: &str = "the value of the activation is";
 
-/// Names in the texts of the kernels. An activation must not use them, because a later version may rename them.
+/// Reserved names in the texts of the kernels. An activation must not use them, because a later version may rename them.
 const OWN_NAMES: [&str; 46] = [
     "ACROSS",
     "A_INNER",

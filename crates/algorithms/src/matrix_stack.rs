@@ -61,7 +61,7 @@ impl<const N: usize> MatrixStack<N> {
     }
 }
 
-/// Names of the parameters of the places in the arrays of the kernels.
+/// Parameter names of the places in the arrays of the kernels.
 pub(crate) const OF_A: [&str; 6] = ["a_first", "a_row", "a_column", "a_0", "a_1", "a_2"];
 pub(crate) const OF_B: [&str; 6] = ["b_first", "b_row", "b_column", "b_0", "b_1", "b_2"];
 pub(crate) const OF_OUT: [&str; 6] = ["out_first", "out_row", "out_column", "out_0", "out_1", "out_2"];

@@ -10,7 +10,7 @@ use fencepost_core::{DeviceArray, DynArg, Grid, NamedArg, Result, ShaderSource, 
 
 /// Number of elements in the memory of a workgroup that every device has.
 const ROOM: usize = 16_384 / size_of::<f32>();
-/// Numbers of rows for which the kernels have memory of a workgroup. The last one is the largest that leaves room for
+/// Row counts for which the kernels have memory of a workgroup. The last one is the largest that leaves room for
 /// three numbers of each row.
 const SIDES: [usize; 5] = [4, 8, 16, 32, 62];
 /// Number of rows for which the kernels have all other memory of a workgroup, if the elements are elsewhere.

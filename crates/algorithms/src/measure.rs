@@ -41,9 +41,9 @@ const GAIN: f64 = 0.95;
 const BIN_COUNT: usize = 64;
 /// Multiplications and additions of an invocation in a round of `multiply_add.wgsl`.
 const OPERATIONS: f64 = 128.0;
-/// Numbers of invocations and rounds of `multiply_add.wgsl`, until a launch takes long enough.
+/// Invocation and round counts of `multiply_add.wgsl`, until a launch takes long enough.
 const CHAINS: [(usize, u32); 4] = [(1 << 10, 1), (1 << 14, 16), (1 << 18, 64), (1 << 18, 1024)];
-/// Numbers of elements of a copy, until it takes long enough.
+/// Element counts of a copy, until it takes long enough.
 const COPIED: [usize; 3] = [1 << 12, 1 << 16, 1 << 20];
 
 /// The options of [`tune`](Tune::tune).

@@ -210,7 +210,7 @@ impl Welch {
     }
 }
 
-/// Numbers of signals and of samples of each. The last axis of an array has the samples.
+/// Count of signals, and of the samples of each. The last axis of an array has the samples.
 fn signals_of<T: Element, const D: usize>(
     queue: &VerbQueue<'_>,
     x: &DeviceArray<T, D>,

@@ -303,7 +303,8 @@ struct LossCheck(wgpu::Buffer);
 #[cfg(target_arch = "wasm32")]
 impl LossCheck {
     fn new(device: &wgpu::Device) -> Self {
-        let (label, usage) = (Some("check for a loss"), wgpu::BufferUsages::MAP_READ);
+        let label = Some("check for a loss");
+        let usage = wgpu::BufferUsages::MAP_READ;
         Self(device.create_buffer(&wgpu::BufferDescriptor {
             label,
             size: 4,
