@@ -228,7 +228,7 @@ pub(crate) fn matmul<T: Factor<P>, P: Element, const E: usize>(
     let shares = blocks.shares(queue, products.inner);
     let sum = <T::Sum as Element>::DTYPE;
     let aliases = |product: DType| [("Factor", T::DTYPE), ("Number", sum), ("Product", product)];
-    // The kernel for bytes has no alias for their type, which WGSL lacks.
+    // The kernel for bytes loads words, because WGSL lacks their type.
     let first = usize::from(are_bytes);
     let last_steps = Epilogue { activation: options.activation, is_biased: call.bias.is_some() };
     let scales = [options.alpha, options.beta];

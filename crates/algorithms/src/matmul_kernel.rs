@@ -18,7 +18,7 @@ const FIRST_LINE: usize = 2;
 const RESULT: &str = "the value of the activation is";
 
 /// Reserved names in the texts of the kernels. An activation must not use them, because a later version may rename them.
-const OWN_NAMES: [&str; 46] = [
+const OWN_NAMES: [&str; 50] = [
     "ACROSS",
     "A_INNER",
     "BIASED",
@@ -44,6 +44,9 @@ const OWN_NAMES: [&str; 46] = [
     "byte_of_b",
     "combined",
     "distance_of",
+    "first_of_a",
+    "first_of_b",
+    "first_of_out",
     "fold_lanes",
     "four_of_a",
     "four_of_b",
@@ -65,6 +68,7 @@ const OWN_NAMES: [&str; 46] = [
     "word_of_a",
     "word_of_b",
     "write_at",
+    "write_tile",
 ];
 
 /// Types in the texts of the kernels, by the names of their aliases.

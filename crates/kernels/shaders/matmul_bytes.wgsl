@@ -9,52 +9,17 @@
 // A word in the memory of the workgroup has the bytes of four neighbouring inner indices, so that one instruction adds four
 // products. Otherwise as matmul_tiles.
 //#use matrix_block
-//#use matrix_result
+//#use matrix_params
+//#use matrix_tile
 override ACROSS: u32 = 16;
 override DOWN: u32 = 16;
 override DEPTH: u32 = 16;
 override A_INNER: u32 = 1;                  // 1: neighbours in the memory of a are those along the inner index
 override B_INNER: u32 = 0;
 override BIASED: u32 = 0;                   // 1: a bias is added
+alias Factor = u32;                         // four elements of a or b
 alias Number = i32;
 alias Product = i32;
-struct Params {
-    groups: u32,
-    rows: u32,
-    columns: u32,
-    inner: u32,
-    share: u32,
-    shares: u32,
-    count_1: u32,
-    count_2: u32,
-    a_first: u32,
-    a_row: u32,
-    a_inner: u32,
-    a_0: u32,
-    a_1: u32,
-    a_2: u32,
-    b_first: u32,
-    b_inner: u32,
-    b_column: u32,
-    b_0: u32,
-    b_1: u32,
-    b_2: u32,
-    out_row: u32,
-    out_column: u32,
-    out_share: u32,
-    out_0: u32,
-    out_1: u32,
-    out_2: u32,
-    bias_row: u32,
-    bias_column: u32,
-    alpha: Number,
-    beta: Number,
-}
-@group(0) @binding(0) var<uniform> params: Params;
-@group(0) @binding(1) var<storage, read> a: array<u32>;
-@group(0) @binding(2) var<storage, read> b: array<u32>;
-@group(0) @binding(3) var<storage, read> bias: array<Product>;
-@group(0) @binding(4) var<storage, read_write> out: array<Product>;
 
 var<workgroup> left: array<vec4<u32>, DEPTH * (DOWN + 1)>;
 var<workgroup> right: array<vec4<u32>, DEPTH * (ACROSS + 1)>;
@@ -151,8 +116,8 @@ fn matmul_bytes(
     let end = select(0u, min(params.inner, start + params.share), g < params.groups);
     let block = block_of(g / params.shares, 4u * DOWN, 4u * ACROSS);
     let index = index_of(block.z);
-    let first_a = params.a_first + distance_of(index, params.a_0, params.a_1, params.a_2);
-    let first_b = params.b_first + distance_of(index, params.b_0, params.b_1, params.b_2);
+    let first_a = first_of_a(index);
+    let first_b = first_of_b(index);
     var sum_0 = vec4<Number>();
     var sum_1 = vec4<Number>();
     var sum_2 = vec4<Number>();
@@ -179,17 +144,8 @@ fn matmul_bytes(
         workgroupBarrier();
     }
     if g < params.groups {
-        let stack = distance_of(index, params.out_0, params.out_1, params.out_2);
-        let first = share * params.out_share + stack;
         let row = block.x + 4u * lane.y;
         let column = block.y + 4u * lane.x;
-        for (var i = 0u; i < 4u; i++) {
-            var sums = sum_0;
-            if i == 1u { sums = sum_1; }
-            if i == 2u { sums = sum_2; }
-            if i == 3u { sums = sum_3; }
-            let of_row = sums;
-            for (var j = 0u; j < 4u; j++) { write_at(of_row[j], row + i, column + j, first); }
-        }
+        write_tile(sum_0, sum_1, sum_2, sum_3, row, column, first_of_out(index, share));
     }
 }

@@ -9,6 +9,7 @@
 // The invocations divide the inner index, and a tree adds their sums. A row beyond the last one loads that one.
 //#use lanes
 //#use matrix_block
+//#use matrix_params
 //#use matrix_result
 override WORKGROUP: u32 = 128;
 override COLUMNS: u32 = 1;                  // 1 to 4
@@ -16,43 +17,6 @@ override BIASED: u32 = 0;                   // 1: a bias is added
 alias Factor = f32;                         // elements of a and b: f32, f16, i32 or u32
 alias Number = f32;                         // sums: f32, i32 or u32
 alias Product = f32;                        // results: a Number, or f16 if that is f32
-struct Params {
-    groups: u32,
-    rows: u32,
-    columns: u32,
-    inner: u32,
-    share: u32,
-    shares: u32,
-    count_1: u32,
-    count_2: u32,
-    a_first: u32,
-    a_row: u32,
-    a_inner: u32,
-    a_0: u32,
-    a_1: u32,
-    a_2: u32,
-    b_first: u32,
-    b_inner: u32,
-    b_column: u32,
-    b_0: u32,
-    b_1: u32,
-    b_2: u32,
-    out_row: u32,
-    out_column: u32,
-    out_share: u32,
-    out_0: u32,
-    out_1: u32,
-    out_2: u32,
-    bias_row: u32,
-    bias_column: u32,
-    alpha: Number,
-    beta: Number,
-}
-@group(0) @binding(0) var<uniform> params: Params;
-@group(0) @binding(1) var<storage, read> a: array<Factor>;
-@group(0) @binding(2) var<storage, read> b: array<Factor>;
-@group(0) @binding(3) var<storage, read> bias: array<Product>;
-@group(0) @binding(4) var<storage, read_write> out: array<Product>;
 
 alias S = vec4<Number>;
 
@@ -71,8 +35,8 @@ fn matmul_rows(
     let end = select(0u, min(params.inner, start + params.share), inside);
     let block = block_of(g / params.shares, 4u, COLUMNS);
     let index = index_of(block.z);
-    let first_a = params.a_first + distance_of(index, params.a_0, params.a_1, params.a_2);
-    let first_b = params.b_first + distance_of(index, params.b_0, params.b_1, params.b_2);
+    let first_a = first_of_a(index);
+    let first_b = first_of_b(index);
     let rows = min(block.x + vec4<u32>(0u, 1u, 2u, 3u), vec4<u32>(params.rows - 1u));
     let places = first_a + rows * params.a_row;
     var sum_0 = S();
@@ -88,8 +52,7 @@ fn matmul_rows(
         if COLUMNS > 2u { sum_2 += four * Number(b[place + 2u * params.b_column]); }
         if COLUMNS > 3u { sum_3 += four * Number(b[place + 3u * params.b_column]); }
     }
-    let stack = distance_of(index, params.out_0, params.out_1, params.out_2);
-    let first = share * params.out_share + stack;
+    let first = first_of_out(index, share);
     for (var column = 0u; column < COLUMNS; column++) {
         var sums = sum_0;
         if column == 1u { sums = sum_1; }

@@ -11,7 +11,8 @@
 // A workgroup keeps DEPTH columns of a and DEPTH rows of b in its memory, and an invocation the sums of 4 x 4 results in
 // registers. One unused vector follows each row of the memory, so that the invocations that write a column use different banks.
 //#use matrix_block
-//#use matrix_result
+//#use matrix_params
+//#use matrix_tile
 override ACROSS: u32 = 16;
 override DOWN: u32 = 16;
 override DEPTH: u32 = 16;
@@ -21,43 +22,6 @@ override BIASED: u32 = 0;                   // 1: a bias is added
 alias Factor = f32;                         // elements of a and b: f32, f16, i32 or u32
 alias Number = f32;                         // sums: f32, i32 or u32
 alias Product = f32;                        // results: a Number, or f16 if that is f32
-struct Params {
-    groups: u32,
-    rows: u32,
-    columns: u32,
-    inner: u32,
-    share: u32,
-    shares: u32,
-    count_1: u32,
-    count_2: u32,
-    a_first: u32,
-    a_row: u32,
-    a_inner: u32,
-    a_0: u32,
-    a_1: u32,
-    a_2: u32,
-    b_first: u32,
-    b_inner: u32,
-    b_column: u32,
-    b_0: u32,
-    b_1: u32,
-    b_2: u32,
-    out_row: u32,
-    out_column: u32,
-    out_share: u32,
-    out_0: u32,
-    out_1: u32,
-    out_2: u32,
-    bias_row: u32,
-    bias_column: u32,
-    alpha: Number,
-    beta: Number,
-}
-@group(0) @binding(0) var<uniform> params: Params;
-@group(0) @binding(1) var<storage, read> a: array<Factor>;
-@group(0) @binding(2) var<storage, read> b: array<Factor>;
-@group(0) @binding(3) var<storage, read> bias: array<Product>;
-@group(0) @binding(4) var<storage, read_write> out: array<Product>;
 
 var<workgroup> left: array<vec4<Number>, DEPTH * (DOWN + 1)>;
 var<workgroup> right: array<vec4<Number>, DEPTH * (ACROSS + 1)>;
@@ -101,8 +65,8 @@ fn matmul_tiles(
     let end = select(0u, min(params.inner, start + params.share), g < params.groups);
     let block = block_of(g / params.shares, 4u * DOWN, 4u * ACROSS);
     let index = index_of(block.z);
-    let first_a = params.a_first + distance_of(index, params.a_0, params.a_1, params.a_2);
-    let first_b = params.b_first + distance_of(index, params.b_0, params.b_1, params.b_2);
+    let first_a = first_of_a(index);
+    let first_b = first_of_b(index);
     var sum_0 = vec4<Number>();
     var sum_1 = vec4<Number>();
     var sum_2 = vec4<Number>();
@@ -137,17 +101,8 @@ fn matmul_tiles(
         workgroupBarrier();
     }
     if g < params.groups {
-        let stack = distance_of(index, params.out_0, params.out_1, params.out_2);
-        let first = share * params.out_share + stack;
         let row = block.x + 4u * lane.y;
         let column = block.y + 4u * lane.x;
-        for (var i = 0u; i < 4u; i++) {
-            var sums = sum_0;
-            if i == 1u { sums = sum_1; }
-            if i == 2u { sums = sum_2; }
-            if i == 3u { sums = sum_3; }
-            let of_row = sums;
-            for (var j = 0u; j < 4u; j++) { write_at(of_row[j], row + i, column + j, first); }
-        }
+        write_tile(sum_0, sum_1, sum_2, sum_3, row, column, first_of_out(index, share));
     }
 }

@@ -130,7 +130,9 @@ const MATRICES: &[&str] = &[
     "matmul_tiles",
     "matrix_block",
     "matrix_index",
+    "matrix_params",
     "matrix_result",
+    "matrix_tile",
 ];
 const TRANSFORMS: &[&str] = &[
     "butterflies",
