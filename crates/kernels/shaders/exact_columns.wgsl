@@ -6,8 +6,7 @@
 // Workgroup  [WORKGROUP, 1, 1]
 // Barriers   none
 // Tolerance  exact: the result does not depend on the order of the elements
-//#use exact_finish
-//#use exact_memory
+//#use exact_column_share
 //#use exact_range
 //#use exact_rounding
 //#use exact_sum
@@ -26,14 +25,5 @@ struct Params { n: u32, share: u32, in_column: u32, inner: u32, count: u32, zero
 fn exact_columns(@builtin(global_invocation_id) gid: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>) {
     let t = linear_id(gid, groups, WORKGROUP);
     if t >= params.count { return; }
-    let column = t / params.inner;
-    let outer = column / params.in_column;
-    let start = column % params.in_column * params.share;
-    let first = (outer * params.n + start) * params.inner + t % params.inner;
-    add_range(Places(first, params.inner), min(params.n, start + params.share) - start);
-    if STAGE == 0u {
-        atomicStore(&out[t], exact_result(params.n));
-    } else {
-        add_to_memory(outer * params.inner + t % params.inner);
-    }
+    add_column_share(t);
 }

@@ -216,13 +216,6 @@ fn exact_matmul(
         let first = distance_of(index, params.out_0, params.out_1, params.out_2);
         let place = first + row * params.out_row + column * params.out_column;
         take_digits();
-        if STAGE == 1u {
-            add_to_memory(place);
-        } else if kinds != 0u {
-            atomicStore(&out[place], of_kinds());
-        } else {
-            let minus = take_magnitude();
-            atomicStore(&out[place], rounded(false) | select(0u, SIGN, minus));
-        }
+        if STAGE == 0u { atomicStore(&out[place], rounded_sum()); } else { add_to_memory(place); }
     }
 }

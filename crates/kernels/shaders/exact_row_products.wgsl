@@ -5,11 +5,9 @@
 // Workgroup  [WORKGROUP, 1, 1]
 // Barriers   one
 // Tolerance  exact: the result does not depend on the order of the elements
-//#use exact_finish
-//#use exact_group
-//#use exact_memory
 //#use exact_products
 //#use exact_rounding
+//#use exact_row_share
 //#use exact_sum
 //#use exact_window
 //#use exact_words
@@ -51,7 +49,7 @@ fn last_of_y(at: u32, end: u32) -> vec4<u32> {
 }
 
 // Adds the products of a share. All invocations take the same steps, as in exact_rows.
-fn add_products(start: u32, end: u32, lane: u32) {
+fn add_terms(start: u32, end: u32, lane: u32) {
     let four = 4u * WORKGROUP;
     var window = no_products();
     for (var block = start; block < end; block += 4u * PER * four) {
@@ -79,14 +77,5 @@ fn exact_row_products(
     @builtin(num_workgroups) groups: vec3<u32>,
 ) {
     let g = group.y * groups.x + group.x;
-    let row = g / params.in_row * params.n;
-    let start = g % params.in_row * params.share;
-    let end = select(0u, row + min(params.n, start + params.share), g < params.shares);
-    add_products(row + start, end, lane);
-    add_to_group();
-    workgroupBarrier();
-    if lane == 0u && g < params.shares {
-        take_group();
-        if STAGE == 0u { atomicStore(&out[g], exact_result(params.n)); } else { add_to_memory(g / params.in_row); }
-    }
+    add_row_share(g, lane, params.n);
 }

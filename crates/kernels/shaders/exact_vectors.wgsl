@@ -6,10 +6,8 @@
 // Workgroup  [WORKGROUP, 1, 1]
 // Barriers   one
 // Tolerance  exact: the result does not depend on the order of the elements
-//#use exact_finish
-//#use exact_group
-//#use exact_memory
 //#use exact_rounding
+//#use exact_row_share
 //#use exact_sum
 //#use exact_window
 //#use exact_words
@@ -34,7 +32,7 @@ fn with_group(window: Window, group: mat4x4<f32>) -> Window {
 
 // Adds the groups of a share. All invocations take the same steps, so that a processor executes several of them with one
 // instruction. A group past the end has zeros.
-fn add_groups(start: u32, end: u32, lane: u32) {
+fn add_terms(start: u32, end: u32, lane: u32) {
     var window = no_window();
     for (var block = start; block < end; block += PER * WORKGROUP) {
         let stop = min(end, block + PER * WORKGROUP);
@@ -54,18 +52,5 @@ fn exact_vectors(
     @builtin(num_workgroups) groups: vec3<u32>,
 ) {
     let g = group.y * groups.x + group.x;
-    let row = g / params.in_row * params.n;
-    let start = g % params.in_row * params.share;
-    let end = select(0u, row + min(params.n, start + params.share), g < params.shares);
-    add_groups(row + start, end, lane);
-    add_to_group();
-    workgroupBarrier();
-    if lane == 0u && g < params.shares {
-        take_group();
-        if STAGE == 0u {
-            atomicStore(&out[g], exact_result(params.n_elements));
-        } else {
-            add_to_memory(g / params.in_row);
-        }
-    }
+    add_row_share(g, lane, params.n_elements);
 }

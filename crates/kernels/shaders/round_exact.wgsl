@@ -37,10 +37,5 @@ fn round_exact(@builtin(global_invocation_id) gid: vec3<u32>, @builtin(num_workg
         if any_bits == 0u { return; }
         add_term(out[i]);
     }
-    if kinds != 0u {
-        out[i] = of_kinds();
-    } else {
-        let minus = take_magnitude();
-        out[i] = rounded(false) | select(0u, SIGN, minus);
-    }
+    out[i] = rounded_sum();
 }

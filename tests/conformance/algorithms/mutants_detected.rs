@@ -176,6 +176,7 @@ const FILTERS: &[&str] = &["beside", "filter_direct", "filter_separable"];
 const EXACT: &[&str] = &[
     "exact_carries",
     "exact_column_products",
+    "exact_column_share",
     "exact_columns",
     "exact_finish",
     "exact_group",
@@ -188,8 +189,10 @@ const EXACT: &[&str] = &[
     "exact_results",
     "exact_rounding",
     "exact_row_products",
+    "exact_row_share",
     "exact_rows",
     "exact_segment_products",
+    "exact_segment_share",
     "exact_segments",
     "exact_sum",
     "exact_vectors",

@@ -6,7 +6,7 @@
 // Barriers   none
 // Tolerance  exact
 
-// Places of terms in an array: the first one, and the distance to the next.
+// Places of terms in both arrays: the first one, and the distance to the next.
 struct Places { first: u32, step: u32 }
 
 // Returns the bits of up to four elements of x from the term `at` on and before `end`, and zeros.
@@ -32,12 +32,12 @@ fn four_of_y(places: Places, at: u32, end: u32) -> vec4<u32> {
 }
 
 // Adds `count` terms to the sum of the invocation.
-fn add_range(of_x: Places, of_y: Places, count: u32) {
+fn add_range(places: Places, count: u32) {
     var window = no_products();
     for (var block = 0u; block < count; block += 16u * PER) {
         let end = min(count, block + 16u * PER);
         for (var at = block; at < end; at += 4u) {
-            window = with_products(window, four_of_x(of_x, at, end), four_of_y(of_y, at, end));
+            window = with_products(window, four_of_x(places, at, end), four_of_y(places, at, end));
         }
         window = emptied_products(window);
     }

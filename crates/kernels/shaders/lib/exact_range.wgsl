@@ -20,11 +20,11 @@ fn four_of_x(places: Places, at: u32, end: u32) -> vec4<u32> {
 }
 
 // Adds `count` terms to the sum of the invocation.
-fn add_range(of_x: Places, count: u32) {
+fn add_range(places: Places, count: u32) {
     var window = no_window();
     for (var block = 0u; block < count; block += 16u * PER) {
         let end = min(count, block + 16u * PER);
-        for (var at = block; at < end; at += 4u) { window = with_terms(window, four_of_x(of_x, at, end)); }
+        for (var at = block; at < end; at += 4u) { window = with_terms(window, four_of_x(places, at, end)); }
         window = emptied(window);
     }
 }

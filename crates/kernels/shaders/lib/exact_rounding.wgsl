@@ -48,3 +48,10 @@ fn of_kinds() -> u32 {
     if kinds > 2u { return NAN; }
     return select(INFINITY, INFINITY | SIGN, kinds == 2u);
 }
+
+// Returns the float nearest to the sum. Afterwards, the invocation has its magnitude.
+fn rounded_sum() -> u32 {
+    if kinds != 0u { return of_kinds(); }
+    let minus = take_magnitude();
+    return rounded(false) | select(0u, SIGN, minus);
+}
