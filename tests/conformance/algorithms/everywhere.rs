@@ -34,6 +34,29 @@ pub fn cases() -> Vec<Case> {
 
 pub(super) const EVERYWHERE: Determinism = Determinism::Everywhere;
 pub(super) const SMALLEST: f32 = f32::from_bits(1);
+/// The least number whose next one is larger by 2.
+const EVEN: f32 = 16_777_216.0;
+/// Terms that cancel, or whose sum is near the middle between two numbers, and their sum.
+pub(super) const CANCELLED: &[(&[f32], f32)] = &[
+    (&[], 0.0),
+    (&[-0.0, -0.0], 0.0),
+    (&[1e30, 1.0, -1e30], 1.0),
+    (&[f32::MAX, f32::MAX, SMALLEST, -f32::MAX, -f32::MAX], SMALLEST),
+    (&[SMALLEST, -SMALLEST], 0.0),
+    (&[-SMALLEST, -SMALLEST], f32::from_bits(0x8000_0002)),
+    (&[f32::MIN_POSITIVE, -SMALLEST], f32::from_bits(0x7F_FFFF)),
+    (&[f32::from_bits(0x7F_FFFF), SMALLEST], f32::MIN_POSITIVE),
+    (&[-1.0, -1.0, 1.0], -1.0),
+    (&[EVEN, 1.0], EVEN),
+    (&[EVEN, 1.0, SMALLEST], EVEN + 2.0),
+    (&[EVEN, 1.0, -SMALLEST], EVEN),
+    (&[EVEN + 2.0, 1.0], EVEN + 4.0),
+    (&[-EVEN, -1.0, -SMALLEST], -EVEN - 2.0),
+    (&[EVEN - 1.0, 0.5], EVEN),
+    (&[f32::MAX, f32::MAX], f32::INFINITY),
+    (&[-f32::MAX, -f32::MAX], f32::NEG_INFINITY),
+    (&[f32::MAX, f32::MAX, -f32::MAX], f32::MAX),
+];
 
 /// Returns the bits of the result of a verb that writes one.
 #[track_caller]
@@ -212,29 +235,9 @@ fn check_sum(queue: &CommandQueue, list: &[f32], expected: f32) {
 
 fn cancelled(s: &Subject) {
     let queue = s.ctx().queue("q");
-    let even = 16_777_216.0;
-    let cases: &[(&[f32], f32)] = &[
-        (&[-0.0, -0.0], 0.0),
-        (&[1e30, 1.0, -1e30], 1.0),
-        (&[f32::MAX, f32::MAX, SMALLEST, -f32::MAX, -f32::MAX], SMALLEST),
-        (&[SMALLEST, -SMALLEST], 0.0),
-        (&[-SMALLEST, -SMALLEST], f32::from_bits(0x8000_0002)),
-        (&[f32::MIN_POSITIVE, -SMALLEST], f32::from_bits(0x7F_FFFF)),
-        (&[f32::from_bits(0x7F_FFFF), SMALLEST], f32::MIN_POSITIVE),
-        (&[-1.0, -1.0, 1.0], -1.0),
-        (&[even, 1.0], even),
-        (&[even, 1.0, SMALLEST], even + 2.0),
-        (&[even, 1.0, -SMALLEST], even),
-        (&[even + 2.0, 1.0], even + 4.0),
-        (&[-even, -1.0, -SMALLEST], -even - 2.0),
-        (&[even - 1.0, 0.5], even),
-        (&[f32::MAX, f32::MAX], f32::INFINITY),
-        (&[-f32::MAX, -f32::MAX], f32::NEG_INFINITY),
-        (&[f32::MAX, f32::MAX, -f32::MAX], f32::MAX),
-        (&[f32::MAX, 2_f32.powi(103)], f32::INFINITY),
-        (&[f32::MAX, 2_f32.powi(102)], f32::MAX),
-    ];
-    for (list, expected) in cases {
+    let largest: [(&[f32], f32); 2] =
+        [(&[f32::MAX, 2_f32.powi(103)], f32::INFINITY), (&[f32::MAX, 2_f32.powi(102)], f32::MAX)];
+    for (list, expected) in CANCELLED.iter().chain(&largest) {
         check_sum(&queue, list, *expected);
     }
     // Products cancel too, and their sum may be a number although no product is one.

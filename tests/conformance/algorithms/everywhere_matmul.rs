@@ -2,6 +2,7 @@
 //! the same bits.
 
 use super::everywhere::{EVERYWHERE, KINDS, SMALLEST, list_of, with_exponent};
+use super::matmul::elements;
 use super::*;
 use crate::common::raw;
 use half::f16;
@@ -315,15 +316,6 @@ fn check_special(queue: &CommandQueue, x: f32, y: f32) {
     queue.matmul(&a, &b, &mut out, everywhere()).unwrap();
     let expected = if (x * y).is_nan() { f32::NAN } else { x * y };
     assert_eq!(queue.read(&out.cast_bits::<u32>()).wait().unwrap(), [expected.to_bits()], "{x} * {y}");
-}
-
-/// Returns the elements of a view of a list, row by row.
-fn elements(list: &[f32], [rows, columns]: [usize; 2], Strides { first, strides }: Strides<2>) -> Vec<f32> {
-    let place = |at: usize| {
-        let index = [at / columns, at % columns].map(|index| index as isize);
-        first as isize + index[0] * strides[0] + index[1] * strides[1]
-    };
-    (0..rows * columns).map(|at| list[place(at) as usize]).collect()
 }
 
 fn views(s: &Subject) {

@@ -1,5 +1,6 @@
 //! A12: histograms with weights of `f32`, whose sums are exact and rounded once.
 
+use super::everywhere::CANCELLED;
 use super::*;
 use crate::common::raw;
 
@@ -101,31 +102,7 @@ fn check(queue: &CommandQueue, lists: &[(&[f32], f32)]) {
 }
 
 fn cancelled(s: &Subject) {
-    let smallest = f32::from_bits(1);
-    let even = 16_777_216.0;
-    check(
-        &s.ctx().queue("q"),
-        &[
-            (&[], 0.0),
-            (&[-0.0, -0.0], 0.0),
-            (&[1e30, 1.0, -1e30], 1.0),
-            (&[f32::MAX, f32::MAX, smallest, -f32::MAX, -f32::MAX], smallest),
-            (&[smallest, -smallest], 0.0),
-            (&[-smallest, -smallest], f32::from_bits(0x8000_0002)),
-            (&[f32::MIN_POSITIVE, -smallest], f32::from_bits(0x7F_FFFF)),
-            (&[f32::from_bits(0x7F_FFFF), smallest], f32::MIN_POSITIVE),
-            (&[-1.0, -1.0, 1.0], -1.0),
-            (&[even, 1.0], even),
-            (&[even, 1.0, smallest], even + 2.0),
-            (&[even, 1.0, -smallest], even),
-            (&[even + 2.0, 1.0], even + 4.0),
-            (&[-even, -1.0, -smallest], -even - 2.0),
-            (&[even - 1.0, 0.5], even),
-            (&[f32::MAX, f32::MAX], f32::INFINITY),
-            (&[-f32::MAX, -f32::MAX], f32::NEG_INFINITY),
-            (&[f32::MAX, f32::MAX, -f32::MAX], f32::MAX),
-        ],
-    );
+    check(&s.ctx().queue("q"), CANCELLED);
 }
 
 fn special(s: &Subject) {

@@ -98,7 +98,11 @@ fn integers(s: &Subject) {
 }
 
 /// Returns the elements of a view of a list, row by row.
-fn elements(list: &[u32], [rows, columns]: [usize; 2], Strides { first, strides }: Strides<2>) -> Vec<u32> {
+pub(super) fn elements<T: Copy>(
+    list: &[T],
+    [rows, columns]: [usize; 2],
+    Strides { first, strides }: Strides<2>,
+) -> Vec<T> {
     let place = |at: usize| {
         let index = [at / columns, at % columns].map(|index| index as isize);
         first as isize + index[0] * strides[0] + index[1] * strides[1]

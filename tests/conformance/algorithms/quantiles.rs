@@ -24,7 +24,7 @@ pub fn cases() -> Vec<Case> {
     ]
 }
 
-const METHODS: [QuantileMethod; 13] = [
+pub(super) const METHODS: [QuantileMethod; 13] = [
     QuantileMethod::Linear,
     QuantileMethod::Lower,
     QuantileMethod::Higher,

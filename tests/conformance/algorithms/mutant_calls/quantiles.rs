@@ -1,23 +1,9 @@
 //! Calls of quantiles and of windows.
 
+use super::super::quantiles::METHODS;
 use super::{Calls, N};
 use fencepost::algorithms::prelude::*;
 
-const METHODS: [QuantileMethod; 13] = [
-    QuantileMethod::Linear,
-    QuantileMethod::Lower,
-    QuantileMethod::Higher,
-    QuantileMethod::Nearest,
-    QuantileMethod::Midpoint,
-    QuantileMethod::InvertedCdf,
-    QuantileMethod::AveragedInvertedCdf,
-    QuantileMethod::ClosestObservation,
-    QuantileMethod::InterpolatedInvertedCdf,
-    QuantileMethod::Hazen,
-    QuantileMethod::Weibull,
-    QuantileMethod::MedianUnbiased,
-    QuantileMethod::NormalUnbiased,
-];
 /// Quantiles at places that are whole numbers, in the middle of two and elsewhere, and at the ends.
 const LEVELS: [f64; 6] = [0.0, 0.5, 0.3, 0.7, 0.951, 1.0];
 
