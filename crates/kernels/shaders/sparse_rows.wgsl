@@ -13,21 +13,6 @@
 //#use sparse_row
 override WORKGROUP: u32 = 256;
 alias T = f32;                              // f32 | i32 | u32: replaced on the host's request
-struct Params {
-    results: u32,
-    rows: u32,
-    entries: u32,
-    x_rows: u32,
-    width: u32,
-    share: u32,
-    alpha: T,
-    beta: T,
-}
-@group(0) @binding(0) var<uniform> params: Params;
-@group(0) @binding(1) var<storage, read> offsets: array<u32>;
-@group(0) @binding(2) var<storage, read> columns: array<u32>;
-@group(0) @binding(3) var<storage, read> values: array<T>;
-@group(0) @binding(4) var<storage, read> x: array<T>;
 @group(0) @binding(5) var<storage, read_write> out: array<T>;
 
 @compute @workgroup_size(WORKGROUP)

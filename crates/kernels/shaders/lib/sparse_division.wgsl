@@ -1,7 +1,6 @@
 // sparse_division: the row of a sparse matrix that a division is in
 //
-// Shape      entry: above 0; the shader around it has the array `offsets`, of one element more than rows, and the params of
-//            sparse_sums
+// Shape      entry: above 0; the shader around it has the snippet sparse_row
 // Dispatch   any
 // Barriers   none
 // Tolerance  exact

@@ -1,7 +1,7 @@
 // sparse_result: the first entries of a row of a sparse matrix, and the result of their sum
 //
 // Shape      row: below the number of rows; i: below the number of results; the shader around it has the array `out`, the type
-//            T, the params of sparse_rows and the snippet sparse_row
+//            T and the snippet sparse_row
 // Dispatch   any
 // Barriers   none
 // Tolerance  f32: 3 u times the sum of the magnitudes of the terms, u = 2^-24; integers exactly, wrapping

@@ -1,10 +1,21 @@
-// sparse_row: the entries of a row of a sparse matrix, and where a long row is divided
+// sparse_row: the parameters of a product of a sparse matrix, the entries of a row, and where a long row is divided
 //
-// Shape      row: below the number of rows; the shader around it has the array `offsets`, of one element more than rows, and
-//            the params of sparse_rows
+// Shape      row: below the number of rows; offsets: one element more than rows; the shader around it has the type T
 // Dispatch   any
 // Barriers   none
 // Tolerance  exact
+struct Params {
+    results: u32,
+    rows: u32,
+    entries: u32,
+    x_rows: u32,
+    width: u32,
+    share: u32,
+    alpha: T,
+    beta: T,
+}
+@group(0) @binding(0) var<uniform> params: Params;
+@group(0) @binding(1) var<storage, read> offsets: array<u32>;
 
 // Returns the first entry of a row, and the entry after its last one. An offset past the last entry counts as the end.
 fn entries_of(row: u32) -> vec2<u32> {
