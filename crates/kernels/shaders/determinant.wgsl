@@ -7,7 +7,6 @@
 // Tolerance  that of a matrix whose difference from a is at most 8 n u times the norm of a in the tests, for random matrices
 //
 // The product of the pivots has a separate exponent, so that only a determinant itself overflows.
-//#use matrix_index
 //#use pivot_product
 override WIDTH: u32 = 16;
 override MATRICES: u32 = 1;
@@ -51,15 +50,6 @@ fn determinant(
     let number = (group.y * groups.x + group.x) * MATRICES + id.y;
     let matrix = params.first_task + number;
     let is_inside = matrix < params.end_task;
-    let index = index_of(matrix);
-    begin_elimination(id.y, number);
-    if is_inside { load_matrix(id.x, params.a_first + distance_of(index, params.a_0, params.a_1, params.a_2)); }
-    work_barrier();
-    for (var k = 0u; k < params.n; k++) {
-        if is_inside { divide_column(k, id.x); }
-        work_barrier();
-        if is_inside { eliminate(k, id.x); }
-        work_barrier();
-    }
+    eliminate_all(id, number, matrix, is_inside);
     if is_inside && id.x == 0u { out[matrix] = whole_product(); }
 }

@@ -7,7 +7,6 @@
 // Tolerance  as determinant; a logarithm has an error of 2^-20, and of 3 u of its magnitude, besides
 //
 // Logarithms have a range in which no determinant overflows.
-//#use matrix_index
 //#use pivot_product
 override WIDTH: u32 = 16;
 override MATRICES: u32 = 1;
@@ -60,16 +59,7 @@ fn log_determinant(
     let number = (group.y * groups.x + group.x) * MATRICES + id.y;
     let matrix = params.first_task + number;
     let is_inside = matrix < params.end_task;
-    let index = index_of(matrix);
-    begin_elimination(id.y, number);
-    if is_inside { load_matrix(id.x, params.a_first + distance_of(index, params.a_0, params.a_1, params.a_2)); }
-    work_barrier();
-    for (var k = 0u; k < params.n; k++) {
-        if is_inside { divide_column(k, id.x); }
-        work_barrier();
-        if is_inside { eliminate(k, id.x); }
-        work_barrier();
-    }
+    eliminate_all(id, number, matrix, is_inside);
     if is_inside && id.x == 0u {
         let product = product_of_pivots();
         signs[matrix] = sign_of(product.factor);
