@@ -100,6 +100,7 @@ mod sorted;
 mod sparse;
 mod stages;
 mod stft;
+mod stopwatch;
 mod strided;
 mod sum_threshold;
 mod systems;
@@ -139,6 +140,9 @@ pub use sort::Sort;
 pub use sorted::Side;
 pub use sparse::{Csr, MatmulSparse};
 pub use stft::{StftPlan, Welch};
+#[cfg(feature = "validation")]
+#[doc(hidden)]
+pub use stopwatch::{TimedRound, with_times};
 pub use sum_threshold::SumThreshold;
 pub use systems::Triangular;
 #[cfg(feature = "validation")]

@@ -7,8 +7,11 @@ use crate::shares::{InnerLimits, Shares};
 use crate::trusted;
 use crate::tuning::{SIZE, by_adapter, limit};
 use crate::typed_kernel::value;
+use crate::variants::{ACROSS, DEPTH, DOWN, KernelVariant, Tunable, WIDTH, chosen_for};
 use crate::verb_queue::VerbQueue;
-use fencepost_core::{DType, DynKernel, Element, Grid, NamedArg, Result, ShaderSource};
+use fencepost_core::{
+    ArraySize, CommandQueue, DType, DynKernel, Element, Grid, NamedArg, Result, ShaderSource,
+};
 
 /// Virtual file of a built-in shader. It replaces the snippet without an activation.
 const ACTIVATION: &str = "lib/activation.wgsl";
@@ -109,6 +112,8 @@ const MOST_IN_SHARE: usize = 1 << 15;
 const MOST_COLUMNS: usize = 4;
 /// Maximum number of rows of an invocation of the kernel for columns.
 const MOST_ROWS: usize = 8;
+/// Number of columns of a workgroup of the kernel for columns, unless a table has another one.
+const USUAL_WIDTH: usize = 64;
 /// Number of rows of a workgroup of the kernel whose invocations divide the inner index.
 const ROWS_OF_GROUP: usize = 4;
 
@@ -116,7 +121,8 @@ impl MatmulBlocks {
     /// Chooses the kernel for some products. If the flag is `true`, it computes them with rows and columns exchanged.
     pub(crate) fn of(queue: &VerbQueue<'_>, products: &Products, are_bytes: bool) -> (Self, bool) {
         if are_bytes {
-            return (Self::tiles(queue, products, "matmul_bytes"), false);
+            let sizes = TileSizes::of(queue, size_of(products));
+            return (Self::tiles(products, "matmul_bytes", &sizes), false);
         }
         let sides = [(*products, false), (products.transposed(), true)];
         let of_rows = |(side, _): &&(Products, bool)| {
@@ -125,17 +131,33 @@ impl MatmulBlocks {
         if let Some((side, turned)) = sides.iter().find(of_rows) {
             return (Self::rows(queue, side), *turned);
         }
-        // The lanes of a processor execute neighbouring columns, and share the loads of the left factor.
-        let limits = by_adapter::<&[usize]>(queue, &[MOST_ROWS, usize::MAX], &[MOST_ROWS]);
-        for &most in limits {
-            let of_columns = |(side, _): &&(Products, bool)| {
+        let of_columns = |most: usize| {
+            let fits = |(side, _): &&(Products, bool)| {
                 side.rows <= most && (side.b.column == 1 || side.columns == 1)
             };
-            if let Some((side, turned)) = sides.iter().find(of_columns) {
-                return (Self::columns(side), *turned);
-            }
+            sides.iter().find(fits)
+        };
+        if let Some((side, turned)) = of_columns(MOST_ROWS) {
+            return (Self::columns(side, limit(USUAL_WIDTH, 4)), *turned);
         }
-        (Self::tiles(queue, products, "matmul_tiles"), false)
+        let size = size_of(products);
+        let variant = chosen_for(queue, Tunable::Matmul, size);
+        if let Some(width) = width_of(queue, variant)
+            && let Some((side, turned)) = of_columns(usize::MAX)
+        {
+            return (Self::columns(side, width), *turned);
+        }
+        let sizes = TileSizes::of_variant(variant).unwrap_or_else(|| TileSizes::of(queue, size));
+        (Self::tiles(products, "matmul_tiles", &sizes), false)
+    }
+
+    /// Returns the parameters with which a variant is the same as the default for a size.
+    pub(crate) fn default_values(queue: &CommandQueue, size: ArraySize) -> Vec<(&'static str, u32)> {
+        if let Some(width) = width_of(queue, KernelVariant::DEFAULT) {
+            return vec![(WIDTH, width as u32)];
+        }
+        let TileSizes { across, down, depth } = TileSizes::of(queue, size);
+        vec![(ACROSS, across as u32), (DOWN, down as u32), (DEPTH, depth as u32)]
     }
 
     fn rows(queue: &VerbQueue<'_>, products: &Products) -> Self {
@@ -144,20 +166,19 @@ impl MatmulBlocks {
         Self::new("matmul_rows", overrides, size, products)
     }
 
-    fn columns(products: &Products) -> Self {
-        let width = limit(64, 4);
+    fn columns(products: &Products, width: usize) -> Self {
         let rows = [1, 4].into_iter().find(|&rows| products.rows <= rows).unwrap_or(MOST_ROWS);
-        let overrides = vec![("WIDTH", width as f64), ("ROWS", rows as f64)];
+        let overrides = vec![(WIDTH, width as f64), ("ROWS", rows as f64)];
         Self::new("matmul_columns", overrides, [rows, width], products)
     }
 
-    fn tiles(queue: &VerbQueue<'_>, products: &Products, stem: &'static str) -> Self {
-        let TileSizes { across, down, depth } = TileSizes::of(queue, products);
+    fn tiles(products: &Products, stem: &'static str, sizes: &TileSizes) -> Self {
+        let &TileSizes { across, down, depth } = sizes;
         let is = |condition: bool| f64::from(u8::from(condition));
         let overrides = vec![
-            ("ACROSS", across as f64),
-            ("DOWN", down as f64),
-            ("DEPTH", depth as f64),
+            (ACROSS, across as f64),
+            (DOWN, down as f64),
+            (DEPTH, depth as f64),
             ("A_INNER", is(products.a.column == 1)),
             ("B_INNER", is(products.b.row == 1)),
         ];
@@ -207,21 +228,48 @@ impl MatmulBlocks {
 }
 
 impl TileSizes {
-    fn of(queue: &VerbQueue<'_>, products: &Products) -> Self {
+    /// Returns the default for a size.
+    fn of(queue: &CommandQueue, size: ArraySize) -> Self {
         let small = Self { across: limit(8, 4), down: limit(8, 2), depth: limit(16, 4) };
-        let context = queue.context();
-        let info = context.info();
         let on_processor = Self { across: small.across, down: limit(4, 2), depth: limit(32, 4) };
-        let large = Self { across: limit(16, 4), down: limit(16, 2), depth: small.depth };
         // A small tile fits on each device. A large one loads an element for more products, and needs many results.
-        let fits = info.max_invocations >= 256;
-        let has_many = products.results() >= 64 * large.results();
-        by_adapter(queue, on_processor, if fits && has_many { large } else { small })
+        let fits = queue.context().info().max_invocations >= 256;
+        let on_card = if fits && size == ArraySize::Many { Self::large() } else { small };
+        by_adapter(queue, on_processor, on_card)
+    }
+
+    /// Returns the tile of many results.
+    fn large() -> Self {
+        Self { across: limit(16, 4), down: limit(16, 2), depth: limit(16, 4) }
+    }
+
+    /// Returns the tile of a variant, if it has one.
+    fn of_variant(variant: KernelVariant) -> Option<Self> {
+        let side = |name| variant.get(name).map(|side| side as usize);
+        Some(Self { across: side(ACROSS)?, down: side(DOWN)?, depth: side(DEPTH)? })
     }
 
     fn results(&self) -> usize {
         16 * self.across * self.down
     }
+}
+
+/// Returns the size of products, as far as the choice of the kernel depends on it: a table and the defaults have a choice
+/// for few results and one for many.
+fn size_of(products: &Products) -> ArraySize {
+    if products.results() >= 64 * TileSizes::large().results() { ArraySize::Many } else { ArraySize::Few }
+}
+
+/// Returns the number of columns of a workgroup of the kernel for columns, if it computes products of many rows.
+fn width_of(queue: &CommandQueue, variant: KernelVariant) -> Option<usize> {
+    if let Some(width) = variant.get(WIDTH) {
+        return Some(width as usize);
+    }
+    if variant != KernelVariant::DEFAULT {
+        return None;
+    }
+    // The lanes of a processor execute neighbouring columns, and share the loads of the left factor.
+    by_adapter(queue, Some(limit(USUAL_WIDTH, 4)), None)
 }
 
 /// Compiles the kernel that adds the shares of results.

@@ -6,20 +6,23 @@
 //! compiled after the end of the time, because a compilation cannot be stopped.
 
 use crate::histogram::{Bins, histogram};
+use crate::matmul::{Matmul, matmul};
 use crate::random::Philox;
 use crate::reduce::Nan;
 use crate::reducible::Operation;
 use crate::scan::Scan;
 use crate::sort::Sort;
+use crate::stopwatch::{TimeLimit, given_time, is_given};
 use crate::typed_kernel::value;
 use crate::variants::{KernelVariant, Tunable};
 use crate::verb_queue::VerbQueue;
 use crate::{Uniform, Words, elementwise, inner_product, random, rearrange, reduce, scan, sort, trusted};
 use fencepost_core::{
-    ArraySize, Ceilings, CommandQueue, Context, DeviceArray, ErrorDetail, ErrorKind, Grid, IntoArg, Pending,
-    Prefix, Result, ShaderSource, TunedCase, TunedChoice, Tuning, TuningTable, verb_tuning,
+    ArraySize, Ceilings, CommandQueue, Context, DeviceArray, ErrorDetail, ErrorKind, Grid, IntoArg, Matrices,
+    Pending, Prefix, Result, ShaderSource, TunedCase, TunedChoice, Tuning, TuningTable, verb_tuning,
 };
 use fencepost_kernels::report;
+use std::fmt;
 use std::time::Duration;
 use web_time::Instant;
 
@@ -175,10 +178,11 @@ fn reported<T>((kernels, size): TunedCase, measured: Result<Option<T>>) -> Optio
     None
 }
 
-/// Returns the number of elements of the measured arrays.
+/// Returns the number of elements of the measured arrays; of products of matrices, the number of results.
 fn elements(kernels: Tunable, size: ArraySize) -> usize {
     match (size, kernels) {
         (ArraySize::Few, Tunable::Sort) => 1 << 13,
+        (ArraySize::Few, Tunable::Matmul) => 1 << 16,
         (ArraySize::Few, _) => 1 << 12,
         (ArraySize::Many, Tunable::Sort) => 1 << 18,
         (ArraySize::Many, _) => 1 << 20,
@@ -187,8 +191,13 @@ fn elements(kernels: Tunable, size: ArraySize) -> usize {
 
 /// Returns the bytes that a measured call must at least read and write, and the number of its operations.
 fn needs(kernels: Tunable, n: usize) -> [f64; 2] {
+    let sides = sides_of_products(n).map(|side| side as f64);
     let n = n as f64;
     match kernels {
+        Tunable::Matmul => {
+            let [side, inner] = sides;
+            [4.0 * side * (side + 2.0 * inner), 2.0 * side * side * inner]
+        }
         Tunable::Reduce => [8.0 * n, 2.0 * n],
         Tunable::ReduceVectors => [4.0 * n, n],
         Tunable::Scan => [8.0 * n, n],
@@ -197,6 +206,19 @@ fn needs(kernels: Tunable, n: usize) -> [f64; 2] {
         Tunable::Sort | Tunable::SortSmall => [96.0 * n, 0.0],
         Tunable::Transpose => [8.0 * n, 0.0],
     }
+}
+
+/// Returns the number of rows and of columns of measured products, which have `n` results, and that of inner indices.
+fn sides_of_products(n: usize) -> [usize; 2] {
+    let side = 1 << (n.ilog2() / 2);
+    [side, side / 4]
+}
+
+/// Returns how many times as long a call on `n` elements takes as one on `few`, at the same rates.
+fn growth(kernels: Tunable, [few, n]: [usize; 2]) -> f64 {
+    let [[bytes, operations], [more_bytes, more_operations]] = [few, n].map(|n| needs(kernels, n));
+    let of_operations = if operations > 0.0 { more_operations / operations } else { 0.0 };
+    (more_bytes / bytes).max(of_operations)
 }
 
 /// Subject of a measurement.
@@ -212,7 +234,17 @@ enum Measured {
 impl Measured {
     /// Returns `true` if the elements must be numbers as `f32`.
     fn needs_floats(self) -> bool {
-        matches!(self, Self::Variant(Tunable::Reduce | Tunable::ReduceVectors, _))
+        matches!(self, Self::Variant(Tunable::Matmul | Tunable::Reduce | Tunable::ReduceVectors, _))
+    }
+}
+
+impl fmt::Display for Measured {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Variant(kernels, variant) => write!(f, "{kernels} {:?}", variant.values()),
+            Self::Copy => f.pad("copy"),
+            Self::Chains(_) => f.pad("multiply_add"),
+        }
     }
 }
 
@@ -296,6 +328,14 @@ impl Trial {
             Tunable::Sort | Tunable::SortSmall => {
                 sort::sort(queue, (&self.x).into(), &self.y, Sort::ascending())
             }
+            Tunable::Matmul => {
+                let [side, inner] = sides_of_products(self.y.len());
+                let factor = |at: usize| floats(&self.x).slice(at * side * inner..(at + 1) * side * inner);
+                let a = factor(0)?.reshape([side, inner])?;
+                let b = factor(1)?.reshape([inner, side])?;
+                let out = floats(&self.y).reshape([side, side])?;
+                matmul(queue, [Matrices::from(&a), Matrices::from(&b)], &out, Matmul::default())
+            }
             Tunable::Transpose => {
                 let rows = 1 << (self.x.len().ilog2() / 2);
                 let columns = self.x.len() / rows;
@@ -309,9 +349,8 @@ impl Trial {
 /// The measurements for one choice.
 struct Meter {
     ctx: Context,
-    limit: Duration,
-    /// Time at which no further measurement begins; `None` if it never comes.
-    end: Option<Instant>,
+    /// Time after which no further measurement begins.
+    time: TimeLimit,
     /// `true` if the waits block. Then they return at the end of the time at the latest.
     blocks: bool,
     /// The [`generation`](verb_tuning::generation) in which the measurements begin.
@@ -320,25 +359,20 @@ struct Meter {
 
 impl Meter {
     fn new(ctx: Context, limit: Duration, blocks: bool, generation: u64) -> Self {
-        Self { ctx, limit, end: Instant::now().checked_add(limit), blocks, generation }
-    }
-
-    fn time_is_over(&self) -> bool {
-        self.end.is_some_and(|end| Instant::now() >= end)
+        Self { ctx, time: TimeLimit::new(limit), blocks, generation }
     }
 
     /// Returns a new trial, or `None` if the time is over.
     fn trial(&self, measured: Measured, n: usize) -> Result<Option<Trial>> {
-        if self.time_is_over() { Ok(None) } else { Trial::new(&self.ctx, measured, n).map(Some) }
+        if self.time.is_over() { Ok(None) } else { Trial::new(&self.ctx, measured, n).map(Some) }
     }
 
     /// Waits for a result. Returns `None` if a blocking wait has reached the end of the time.
     async fn result<T: Unpin>(&self, mut pending: Pending<T>) -> Result<Option<T>> {
-        if !self.blocks {
+        if !self.blocks || is_given() {
             return pending.await.map(Some);
         }
-        let left = self.end.map_or(Duration::MAX, |end| end.saturating_duration_since(Instant::now()));
-        pending.wait_timeout(left)
+        pending.wait_timeout(self.time.left())
     }
 
     /// Measures the variants of some kernels for a size of arrays. Returns the number of the fastest one, or `None` if
@@ -348,7 +382,7 @@ impl Meter {
     /// Returns the error of the default. Other variants may fail.
     async fn choice(&self, kernels: Tunable, size: ArraySize) -> Result<Option<(usize, TunedChoice)>> {
         let n = elements(kernels, size);
-        let numbers = kernels.numbers(&self.ctx.queue("tuning"));
+        let numbers = kernels.numbers(&self.ctx.queue("tuning"), size);
         if !self.has_time_for(kernels, numbers.len(), n).await? {
             return Ok(None);
         }
@@ -357,7 +391,7 @@ impl Meter {
         let Some(default) = trial(0)? else { return Ok(None) };
         let Some(of_default) = self.seconds(&default, f64::INFINITY).await? else { return Ok(None) };
         let mut fastest = (0, of_default);
-        let is_enough = |seconds: f64| seconds * ENOUGH <= bound || self.time_is_over();
+        let is_enough = |seconds: f64| seconds * ENOUGH <= bound || self.time.is_over();
         let others = numbers.iter().filter(|&&number| number != 0 && !is_enough(of_default));
         let trials: Vec<_> = others.map(|&number| (number, trial(number))).collect();
         for (number, trial) in trials {
@@ -391,13 +425,13 @@ impl Meter {
         let default = Measured::Variant(kernels, KernelVariant::DEFAULT);
         let Some(trial) = self.trial(default, few)? else { return Ok(false) };
         let seconds = self.seconds(&trial, f64::INFINITY).await?;
-        let expected = seconds.map(|seconds| seconds * (n / few) as f64 * variants as f64);
-        Ok(expected.is_some_and(|expected| expected <= self.limit.as_secs_f64()))
+        let expected = seconds.map(|seconds| seconds * growth(kernels, [few, n]) * variants as f64);
+        Ok(expected.is_some_and(|expected| expected <= self.time.whole().as_secs_f64()))
     }
 
     /// Returns the time of a call at the highest rates of the adapter, or 0 if they are not known.
     async fn bound(&self, kernels: Tunable, n: usize) -> Result<f64> {
-        let known = self.ctx.tuning_table().ceilings();
+        let known = verb_tuning::known_ceilings(&self.ctx, self.generation);
         let ceilings = match known {
             Some(known) => Some(known),
             None => self.ceilings().await?,
@@ -407,7 +441,7 @@ impl Meter {
         Ok((bytes / ceilings.bytes_per_second).max(operations / ceilings.operations_per_second))
     }
 
-    /// Measures the highest rates of the adapter, once for its table. Returns `None` if the time does not suffice.
+    /// Measures the highest rates of the adapter. Returns `None` if the time does not suffice.
     async fn ceilings(&self) -> Result<Option<Ceilings>> {
         let mut bytes = None;
         for n in COPIED {
@@ -447,7 +481,7 @@ impl Meter {
             if seconds > 0.0 {
                 shortest = shortest.min(seconds);
             }
-            if shortest > GIVEN_UP * best || self.time_is_over() {
+            if shortest > GIVEN_UP * best || self.time.is_over() {
                 break;
             }
             calls = (ROUND / shortest).clamp(1.0, MOST_CALLS) as usize;
@@ -457,6 +491,10 @@ impl Meter {
 
     /// Returns the mean time of some calls: on the device, or on the host if the device has no timestamps.
     async fn round(&self, trial: &Trial, calls: usize) -> Result<Option<f64>> {
+        if let Some(seconds) = given_time(|| trial.measured.to_string(), trial.x.len(), calls) {
+            trial.call()?;
+            return Ok(self.result(trial.queue.finish()).await?.map(|()| seconds));
+        }
         let tuning = Tuning::start(&trial.queue).ok();
         let start = Instant::now();
         for _ in 0..calls {
@@ -477,5 +515,31 @@ impl Meter {
             }
         };
         Ok(Some(seconds / calls as f64))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_product_of_four_times_the_side_takes_as_long_as_its_operations() {
+        let of_matmul = [ArraySize::Few, ArraySize::Many].map(|size| elements(Tunable::Matmul, size));
+        assert_eq!(of_matmul.map(sides_of_products), [[256, 64], [1024, 256]]);
+        assert_eq!(needs(Tunable::Matmul, 1 << 16), [4.0 * 256.0 * 384.0, 2.0 * 256.0 * 256.0 * 64.0]);
+        assert_eq!(growth(Tunable::Matmul, of_matmul), 64.0);
+        for kernels in [Tunable::Reduce, Tunable::Scan, Tunable::Histogram, Tunable::Transpose] {
+            assert_eq!(growth(kernels, [1 << 12, 1 << 20]), 256.0, "{kernels}");
+        }
+    }
+
+    /// The factors are parts of one array.
+    #[test]
+    fn the_factors_of_a_measured_product_fit_into_an_array() {
+        for &size in Tunable::Matmul.sizes() {
+            let n = elements(Tunable::Matmul, size);
+            let [side, inner] = sides_of_products(n);
+            assert!(side * side == n && 2 * side * inner <= n, "{size}");
+        }
     }
 }

@@ -4,6 +4,7 @@
 //! every device with workgroups of 256 invocations, so a saved graph can be loaded there. A table chooses among these
 //! variants alone.
 
+use crate::matmul_kernel::MatmulBlocks;
 use crate::measure;
 use crate::tuning::{PER, SIZE, barriers_are_dear, by_adapter, lanes};
 use crate::verb_queue::VerbQueue;
@@ -18,6 +19,14 @@ pub(crate) const TILE: &str = "TILE";
 pub(crate) const COPIES: &str = "COPIES";
 /// Size of a workgroup whose invocations load 16 elements at a time; 0 if they load single elements.
 pub(crate) const LANES: &str = "LANES";
+/// Number of invocations along the columns of a product of matrices, with 4 x 4 results each.
+pub(crate) const ACROSS: &str = "ACROSS";
+/// Number of invocations along the rows of a product of matrices.
+pub(crate) const DOWN: &str = "DOWN";
+/// Number of inner indices of a product of matrices in workgroup memory, a multiple of 4.
+pub(crate) const DEPTH: &str = "DEPTH";
+/// Size of a workgroup whose invocations compute eight results of a column, without workgroup memory.
+pub(crate) const WIDTH: &str = "WIDTH";
 
 /// Kernels of the verbs that have several variants.
 #[non_exhaustive]
@@ -25,6 +34,9 @@ pub(crate) const LANES: &str = "LANES";
 pub enum Tunable {
     /// Histograms: `histogram`.
     Histogram,
+    /// Products of matrices: `matmul` of `f32`, `half::f16`, `i32` and `u32`, unless there are few rows or few columns of
+    /// results. Products with [`Determinism::Everywhere`](crate::Determinism::Everywhere) have one variant.
+    Matmul,
     /// Reductions of whole arrays, of first elements and along the last axis: `dot`, `norm`, `count_nonzero`, `argmin`
     /// and others, and `sum`, `min` and others where they do not load several elements at a time.
     Reduce,
@@ -68,9 +80,10 @@ impl KernelVariant {
     /// Returns `true` if the adapter can run the variant.
     fn fits(self, info: &AdapterInfo) -> bool {
         let tile = self.get(TILE).unwrap_or(1);
-        let width = self.get(SIZE).or(self.get(LANES)).unwrap_or(tile);
+        let width = [SIZE, LANES, WIDTH, ACROSS].into_iter().find_map(|name| self.get(name)).unwrap_or(tile);
+        let height = self.get(DOWN).unwrap_or(tile);
         let [most_x, most_y, _] = info.max_workgroup;
-        width <= most_x && tile <= most_y && width.saturating_mul(tile) <= info.max_invocations
+        width <= most_x && height <= most_y && width.saturating_mul(height) <= info.max_invocations
     }
 }
 
@@ -132,6 +145,18 @@ const SQUARES: &[KernelVariant] = &[
     KernelVariant(&[(TILE, 16)]),
 ];
 
+/// Variants of products of matrices. The memory of a workgroup has `16 * DEPTH * (ACROSS + DOWN + 2)` bytes.
+const PRODUCTS: &[KernelVariant] = &[
+    KernelVariant::DEFAULT,
+    KernelVariant(&[(WIDTH, 64)]),
+    KernelVariant(&[(WIDTH, 256)]),
+    KernelVariant(&[(ACROSS, 8), (DOWN, 4), (DEPTH, 32)]),
+    KernelVariant(&[(ACROSS, 8), (DOWN, 8), (DEPTH, 8)]),
+    KernelVariant(&[(ACROSS, 8), (DOWN, 8), (DEPTH, 16)]),
+    KernelVariant(&[(ACROSS, 16), (DOWN, 8), (DEPTH, 16)]),
+    KernelVariant(&[(ACROSS, 16), (DOWN, 16), (DEPTH, 16)]),
+];
+
 impl Tunable {
     /// All kernels with variants, in the order in which they are measured.
     pub const ALL: &'static [Self] = &[
@@ -142,12 +167,14 @@ impl Tunable {
         Self::SortSmall,
         Self::Sort,
         Self::Transpose,
+        Self::Matmul,
     ];
 
     /// Returns the name in a table.
     pub fn name(self) -> &'static str {
         match self {
             Self::Histogram => "histogram",
+            Self::Matmul => "matmul",
             Self::Reduce => "reduce",
             Self::ReduceVectors => "reduce_vectors",
             Self::Scan => "scan",
@@ -166,6 +193,7 @@ impl Tunable {
     pub(crate) fn variants(self) -> &'static [KernelVariant] {
         match self {
             Self::Histogram => BINS,
+            Self::Matmul => PRODUCTS,
             Self::Reduce | Self::Scan => SIZES,
             Self::ReduceVectors => VECTORS,
             Self::Sort => TILES,
@@ -178,6 +206,7 @@ impl Tunable {
     fn stems(self) -> &'static [&'static str] {
         match self {
             Self::Histogram => &["bin_counts"],
+            Self::Matmul => &["matmul_columns", "matmul_tiles"],
             Self::Reduce => {
                 &["arg_extreme", "arg_rows", "extreme", "inner_product", "nonzero", "reduce", "reduce_rows"]
             }
@@ -194,20 +223,22 @@ impl Tunable {
         verb_tuning::hash_of_kernels(self.stems())
     }
 
-    /// Returns the numbers of the variants that fit the adapter. The first one is the default, which has no other number.
-    pub(crate) fn numbers(self, queue: &CommandQueue) -> Vec<usize> {
+    /// Returns the numbers of the variants for a size that fit the adapter. The first one is the default, which has no
+    /// other number.
+    pub(crate) fn numbers(self, queue: &CommandQueue, size: ArraySize) -> Vec<usize> {
         let context = queue.context();
-        let of_default = self.default_values(queue);
+        let of_default = self.default_values(queue, size);
         let is_other = |variant: &KernelVariant| variant.fits(context.info()) && *variant.0 != *of_default;
         let others = (1..).zip(&self.variants()[1..]).filter(|(_, variant)| is_other(variant));
         [0].into_iter().chain(others.map(|(number, _)| number)).collect()
     }
 
-    /// Returns the parameters with which a variant is the same as the default.
-    fn default_values(self, queue: &CommandQueue) -> Vec<(&'static str, u32)> {
+    /// Returns the parameters with which a variant is the same as the default for a size.
+    fn default_values(self, queue: &CommandQueue, array_size: ArraySize) -> Vec<(&'static str, u32)> {
         let size = |on_processor: u32, on_card: u32| (SIZE, by_adapter(queue, on_processor, on_card));
         match self {
             Self::Histogram => vec![size(16, 256), (COPIES, 8)],
+            Self::Matmul => MatmulBlocks::default_values(queue, array_size),
             Self::Reduce | Self::Scan => vec![size(16, 256)],
             Self::ReduceVectors => vec![(LANES, lanes(queue).map_or(0, |lanes| lanes as u32))],
             Self::Sort => vec![size(16, 64), (PER, by_adapter(queue, 256, 16))],
@@ -239,12 +270,17 @@ impl fmt::Display for Tunable {
 /// Returns the variant that a verb takes for arrays of this length. If the context tunes on first use, the first call
 /// measures the variants.
 pub(crate) fn chosen(queue: &VerbQueue<'_>, kernels: Tunable, elements: usize) -> KernelVariant {
+    chosen_for(queue, kernels, ArraySize::of(elements))
+}
+
+/// Returns the variant that a verb takes for a size, as [`chosen`] does.
+pub(crate) fn chosen_for(queue: &VerbQueue<'_>, kernels: Tunable, size: ArraySize) -> KernelVariant {
     if let Some((tried, variant)) = queue.tried
         && tried == kernels
     {
         return variant;
     }
-    let case: TunedCase = (kernels.name(), ArraySize::of(elements));
+    let case: TunedCase = (kernels.name(), size);
     let accept = |choice: &TunedChoice| kernels.number_of(queue, choice);
     // A measurement tries one variant at a time.
     let may_measure = queue.tried.is_none();
@@ -253,18 +289,23 @@ pub(crate) fn chosen(queue: &VerbQueue<'_>, kernels: Tunable, elements: usize) -
     number.map_or(KernelVariant::DEFAULT, |number| kernels.variants()[number])
 }
 
-/// Returns a table for each variant that fits the adapter of a context. The variant is its only choice. The names are
-/// those of the kernels and the parameters.
+/// Returns a table for each variant that fits the adapter of a context. The variant is its only choice, for each size
+/// for which it is not the same as the default. The names are those of the kernels and the parameters.
 #[cfg(feature = "validation")]
 pub fn variant_tables(ctx: &Context) -> Vec<(String, TuningTable)> {
     let queue = ctx.queue("variants");
     let mut tables = Vec::new();
     for &kernels in Tunable::ALL {
         let hash = kernels.hash().expect("the kernels are built in");
-        for number in kernels.numbers(&queue) {
-            let values = kernels.variants()[number].values();
-            let choice = |&size: &ArraySize| TunedChoice::new((kernels.name(), size), hash, values, 1.0, 1.0);
-            let table = verb_tuning::table_of(ctx, kernels.sizes().iter().map(choice));
+        for (number, variant) in kernels.variants().iter().enumerate() {
+            let values = variant.values();
+            let is_variant = |&size: &ArraySize| kernels.numbers(&queue, size).contains(&number);
+            let sizes: Vec<ArraySize> = kernels.sizes().iter().copied().filter(is_variant).collect();
+            if sizes.is_empty() {
+                continue;
+            }
+            let choice = |size: ArraySize| TunedChoice::new((kernels.name(), size), hash, values, 1.0, 1.0);
+            let table = verb_tuning::table_of(ctx, sizes.into_iter().map(choice));
             tables.push((format!("{kernels} {values:?}"), table));
         }
     }
@@ -301,13 +342,16 @@ mod tests {
     fn workgroups_have_the_sizes_that_the_kernels_allow() {
         for kernels in Tunable::ALL {
             for variant in &kernels.variants()[1..] {
-                let size = variant.get(SIZE).or(variant.get(LANES)).or(variant.get(TILE)).expect("a size");
+                let width = [SIZE, LANES, TILE, WIDTH, ACROSS].into_iter().find_map(|name| variant.get(name));
+                let size = width.expect("a size");
                 let per = variant.get(PER).unwrap_or(0);
                 let allowed = match kernels {
                     Tunable::Reduce | Tunable::Scan | Tunable::Histogram => 16..=256,
                     Tunable::ReduceVectors => 4..=256,
                     Tunable::Sort | Tunable::SortSmall => 16..=64,
                     Tunable::Transpose => 8..=16,
+                    Tunable::Matmul if variant.get(WIDTH).is_some() => 16..=256,
+                    Tunable::Matmul => 4..=16,
                 };
                 let without = matches!(kernels, Tunable::ReduceVectors | Tunable::Transpose) && size == 0;
                 assert!(
@@ -317,6 +361,18 @@ mod tests {
                 assert!(size * per < 65_536 && (size < 64 || size * per <= 1024), "{kernels}: {variant:?}");
                 assert!(variant.get(COPIES).is_none_or(|copies| copies <= 8), "{kernels}: {variant:?}");
             }
+        }
+    }
+
+    /// Each device has 16 KiB of memory in a workgroup.
+    #[test]
+    fn tiles_of_products_fit_into_a_workgroup() {
+        let tiles = PRODUCTS.iter().filter(|variant| variant.get(ACROSS).is_some());
+        assert!(tiles.clone().count() > 1);
+        for variant in tiles {
+            let [across, down, depth] = [ACROSS, DOWN, DEPTH].map(|name| variant.get(name).expect("a side"));
+            assert!(across * down <= 256 && depth.is_multiple_of(4), "{variant:?}");
+            assert!(16 * depth * (across + down + 2) <= 16 << 10, "{variant:?}");
         }
     }
 }

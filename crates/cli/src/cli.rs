@@ -68,8 +68,8 @@ const BENCH: &str = "Examples:\n  fencepost bench --quick\n  fencepost bench --a
 const TUNE: &str = "Examples:\n  fencepost tune\n  fencepost tune sort transpose --adapter radeon\n  \
     fencepost tune --save radeon.tuning\n  fencepost tune --folder ~/.cache/my-program --limit 10\n  \
     fencepost tune --json | jq '.choices[]'\n\n\
-    KERNELS are histogram, reduce, reduce_vectors, scan, sort, sort_small and transpose; without any, all are measured. A \
-    program takes a saved table with `TuningChoice::Table`, and the table of a folder with `TuningChoice::OnFirstUse` and \
+    KERNELS are histogram, matmul, reduce, reduce_vectors, scan, sort, sort_small and transpose; without any, all are \
+    measured. A program takes a saved table with `TuningChoice::Table`, and the table of a folder with `TuningChoice::OnFirstUse` and \
     the same `ContextOptions::kernel_folder`. A table is for one adapter and its driver. Times vary if the machine does \
     other work.\n\n";
 

@@ -52,6 +52,12 @@ pub fn keep(ctx: &Context, generation: u64, case: TunedCase, number: usize, choi
     ctx.owner.tuning().keep(generation, case, number, choice);
 }
 
+/// Returns the highest rates of the adapter, if they are in the table or were measured in this context before. Adds them
+/// to the table, unless the source was set after the [`generation`].
+pub fn known_ceilings(ctx: &Context, generation: u64) -> Option<Ceilings> {
+    ctx.owner.tuning().known_ceilings(generation)
+}
+
 /// Adds the highest rates of the adapter to the table, unless the source was set after the [`generation`].
 pub fn keep_ceilings(ctx: &Context, generation: u64, ceilings: Ceilings) {
     ctx.owner.tuning().keep_ceilings(generation, ceilings);

@@ -197,6 +197,17 @@ impl ContextTuning {
         true
     }
 
+    /// Returns the highest rates of the adapter, if the table has them or this context has measured them for another
+    /// source. Then they are added to the table, unless the source was set after the generation.
+    pub(crate) fn known_ceilings(&self, generation: u64) -> Option<Ceilings> {
+        let mut state = lock(&self.state);
+        let known = state.table.ceilings().or(state.measured.ceilings())?;
+        if state.generation == generation {
+            state.table.set_ceilings(known);
+        }
+        Some(known)
+    }
+
     /// Sets the highest rates of the adapter, unless the source was set after the generation. They are stored with the
     /// next choice.
     pub(crate) fn keep_ceilings(&self, generation: u64, ceilings: Ceilings) {
@@ -382,6 +393,26 @@ mod tests {
         tuning.keep_ceilings(generation, Ceilings::new(1.0, 2.0));
         assert!(tuning.keep(generation, CASE, 5, choice(5)));
         assert_eq!((of_table(&tuning), tuning.table().ceilings().is_some()), (Some(5), true));
+    }
+
+    #[test]
+    fn the_highest_rates_of_an_adapter_stay_when_the_source_changes() {
+        let tuning = tuning();
+        assert_eq!(tuning.known_ceilings(tuning.generation()), None);
+        let rates = Ceilings::new(1.0, 2.0);
+        tuning.keep_ceilings(tuning.generation(), rates);
+        let before = tuning.generation();
+        tuning.set(TuningChoice::OnFirstUse);
+        assert_eq!(tuning.table().ceilings(), None);
+        assert_eq!(tuning.known_ceilings(before), Some(rates));
+        assert_eq!(tuning.table().ceilings(), None, "an earlier measurement changes nothing");
+        assert_eq!(tuning.known_ceilings(tuning.generation()), Some(rates));
+        assert_eq!(tuning.table().ceilings(), Some(rates));
+        // Those of a table that was set come first.
+        let mut other = table(3);
+        other.set_ceilings(Ceilings::new(3.0, 4.0));
+        tuning.set(TuningChoice::Table(other));
+        assert_eq!(tuning.known_ceilings(tuning.generation()), Some(Ceilings::new(3.0, 4.0)));
     }
 
     #[test]

@@ -56,12 +56,12 @@ pub struct TunedChoice {
     pub default_seconds: f64,
 }
 
-/// Size of an array, as far as the choice of a kernel depends on it.
+/// Size of an array, or number of the results of a product of matrices, as far as the choice of a kernel depends on it.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum ArraySize {
-    /// Up to 16,384 elements.
+    /// Up to 16,384 elements; for products of matrices, fewer than 262,144 results.
     Few,
-    /// More than 16,384 elements.
+    /// More than 16,384 elements; for products of matrices, at least 262,144 results.
     Many,
 }
 
