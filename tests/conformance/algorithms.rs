@@ -57,6 +57,8 @@ mod trusted;
 #[cfg(target_arch = "wasm32")]
 no_page!(trusted, "algorithms/trusted.rs", NO_DRIVER);
 mod tuning;
+#[cfg(feature = "validation")]
+mod tuning_search;
 mod verb_names;
 mod verb_table;
 mod verbs;
@@ -132,6 +134,8 @@ pub fn cases() -> Vec<Case> {
         telescope::cases(),
         trusted::cases(),
         tuning::cases(),
+        #[cfg(feature = "validation")]
+        tuning_search::cases(),
         warm_up::cases(),
         weighted::cases(),
         wide::cases(),

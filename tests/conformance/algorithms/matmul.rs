@@ -312,32 +312,56 @@ fn floats(s: &Subject) {
     let scales: [[f32; 2]; 3] = [[1.0, 0.0], [-2.5, 0.0], [0.75, 3.0]];
     with_forms(s, || {
         for (at, &shape) in shapes(s).iter().enumerate() {
-            let [rows, inner, columns] = shape;
-            let x = numbers(&mut rng, rows * inner);
-            let y = numbers(&mut rng, inner * columns);
-            let z = numbers(&mut rng, rows * columns);
-            let w = numbers(&mut rng, columns);
-            let a = queue.array(&x).unwrap().reshape([rows, inner]).unwrap();
-            let b = queue.array(&y).unwrap().reshape([inner, columns]).unwrap();
-            let bias = queue.array(&w).unwrap();
-            let mut out = queue.array(&z).unwrap().reshape([rows, columns]).unwrap();
-            let [alpha, beta] = scales[at % 3];
-            let steps = Matmul::default().alpha(alpha).beta(beta).bias(&bias);
-            queue.matmul(&a, &b, &mut out, steps).unwrap();
-            let found = queue.read(&out).wait().unwrap();
-            let terms = Terms::of(&x, &y, shape).sums;
-            for (at, (&found, [sum, sizes])) in found.iter().zip(terms).enumerate() {
-                let [scale, keep] = [alpha, beta].map(f64::from);
-                let others = [keep * f64::from(z[at]), f64::from(w[at % columns])];
-                let exact = scale * sum + others[0] + others[1];
-                let sizes = scale.abs() * sizes + others[0].abs() + others[1].abs();
-                let bound = (inner as f64 + 5.0) * U * sizes;
-                let error = (f64::from(found) - exact).abs();
-                assert!(error <= bound, "{shape:?} at {at}: {found}, not {exact} +- {bound}");
-            }
+            compare_floats(&queue, &mut rng, shape, scales[at % 3]);
         }
     });
     nan(&queue);
+}
+
+/// Compares a product of random floats with the exact one.
+fn compare_floats(queue: &CommandQueue, rng: &mut fastrand::Rng, shape: [usize; 3], scales: [f32; 2]) {
+    let [rows, inner, columns] = shape;
+    let x = numbers(rng, rows * inner);
+    let y = numbers(rng, inner * columns);
+    let z = numbers(rng, rows * columns);
+    let w = numbers(rng, columns);
+    let a = queue.array(&x).unwrap().reshape([rows, inner]).unwrap();
+    let b = queue.array(&y).unwrap().reshape([inner, columns]).unwrap();
+    let bias = queue.array(&w).unwrap();
+    let mut out = queue.array(&z).unwrap().reshape([rows, columns]).unwrap();
+    let steps = Matmul::default().alpha(scales[0]).beta(scales[1]).bias(&bias);
+    queue.matmul(&a, &b, &mut out, steps).unwrap();
+    let found = queue.read(&out).wait().unwrap();
+    let terms = Terms::of(&x, &y, shape).sums;
+    for (at, (&found, [sum, sizes])) in found.iter().zip(terms).enumerate() {
+        let [scale, keep] = scales.map(f64::from);
+        let others = [keep * f64::from(z[at]), f64::from(w[at % columns])];
+        let exact = scale * sum + others[0] + others[1];
+        let sizes = scale.abs() * sizes + others[0].abs() + others[1].abs();
+        let bound = (inner as f64 + 5.0) * U * sizes;
+        let error = (f64::from(found) - exact).abs();
+        assert!(error <= bound, "{shape:?} at {at}: {found}, not {exact} +- {bound}");
+    }
+}
+
+/// Compares products of integers, in C order and of transposes, and a product of floats with those of the host.
+#[cfg(feature = "validation")]
+pub(super) fn compare_all(queue: &CommandQueue, rng: &mut fastrand::Rng, shape: [usize; 3]) {
+    let [rows, inner, columns] = shape;
+    let [x, y] = words(rng, shape);
+    let a = queue.array(&x).unwrap();
+    let b = queue.array(&y).unwrap();
+    let left = a.reshape([rows, inner]).unwrap();
+    let right = b.reshape([inner, columns]).unwrap();
+    compare(queue, &left, &right, [&x, &y], shape);
+    let left_turned = a.reshape([inner, rows]).unwrap().transposed();
+    let right_turned = b.reshape([columns, inner]).unwrap().transposed();
+    let of_left = elements(&x, [rows, inner], Strides { first: 0, strides: [1, rows as isize] });
+    let of_right = elements(&y, [inner, columns], Strides { first: 0, strides: [1, inner as isize] });
+    compare(queue, left_turned.clone(), right_turned.clone(), [&of_left, &of_right], shape);
+    compare(queue, &left, right_turned, [&x, &of_right], shape);
+    compare(queue, left_turned, &right, [&of_left, &y], shape);
+    compare_floats(queue, rng, shape, [0.75, 3.0]);
 }
 
 /// Multiplies a matrix with one NaN, which affects only the results of its row.

@@ -15,6 +15,10 @@ pub fn cases() -> Vec<Case> {
         #[cfg(feature = "validation")]
         case("a26_a_table_changes_the_kernel_and_a_captured_graph_keeps_its_own", listed::captured),
         #[cfg(feature = "validation")]
+        case("a26_a_captured_product_of_matrices_keeps_its_variant_and_its_bits", listed::captured_product),
+        #[cfg(feature = "validation")]
+        case("a26_no_table_changes_the_kernels_of_results_that_are_the_same_everywhere", listed::everywhere),
+        #[cfg(feature = "validation")]
         case("a26_a_choice_for_other_kernels_is_ignored_with_a_message", listed::changed),
         case("a26_a_measured_table_gives_the_same_results", measured)
             .not_simulated_in_a_page("a page interprets the kernels of the simulator too slowly"),
@@ -114,7 +118,7 @@ mod listed {
             assert!(of_kernels.count() > 1, "{kernels} has variants");
         }
         let lengths: &[usize] = if s.is_cpu() { &[300] } else { &[300, 20_003] };
-        let arrays = [8192, 8192, 64].map(|len| queue.zeros([len]).unwrap());
+        let arrays = [8192, 8192, 64, 1 << 18].map(|len| queue.zeros([len]).unwrap());
         // GL on llvmpipe compiles a kernel for a second.
         let few = s.place().is_gl() && !large();
         for (_, (name, table)) in tables.into_iter().enumerate().filter(|(at, _)| !few || at % 4 == 0) {
@@ -136,7 +140,7 @@ mod listed {
     }
 
     /// Returns the saved graph of a verb with these kernels. It contains the values of overrides and parameters.
-    fn file_of(queue: &CommandQueue, kernels: &str, [x, y, few]: &[DeviceArray<u32>; 3]) -> Vec<u8> {
+    fn file_of(queue: &CommandQueue, kernels: &str, [x, y, few, many]: &[DeviceArray<u32>; 4]) -> Vec<u8> {
         let mut one = few.slice(0..1).unwrap();
         let [short, sorted] = [x, y].map(|array| array.slice(0..4096).unwrap());
         let square = x.reshape([64, 128]).unwrap();
@@ -149,10 +153,19 @@ mod listed {
             "sort" => c.sort(x, &mut y.clone(), Sort::ascending()),
             "sort_small" => c.sort(&short, &mut sorted.clone(), Sort::ascending()),
             "transpose" => c.transpose(&square, &mut turned),
+            "matmul" => products(c, [x, y, many]),
             other => panic!("no verb has the kernels {other}"),
         };
         let (graph, ()) = queue.capture(|c| capture(c)).unwrap();
         graph.to_bytes_with(Contents::Included).unwrap()
+    }
+
+    /// Enqueues a product with few results, and one with many.
+    fn products(queue: &CommandQueue, [x, y, out]: [&DeviceArray<u32>; 3]) -> Result<()> {
+        let mut few = out.slice(0..4096)?.reshape([64, 64])?;
+        queue.matmul(&x.reshape([64, 128])?, &y.reshape([128, 64])?, &mut few, Matmul::default())?;
+        let mut many = out.reshape([512, 512])?;
+        queue.matmul(&x.reshape([512, 16])?, &y.reshape([16, 512])?, &mut many, Matmul::default())
     }
 
     /// Checks the exact verbs with these kernels.
@@ -168,6 +181,13 @@ mod listed {
             "transpose" => {
                 check_transpose(queue, 17, n / 17);
                 check_transpose(queue, n / 40, 40);
+            }
+            "matmul" => {
+                // The second shape has many results on the CPU recorder, where verbs divide few elements, and the third one
+                // elsewhere.
+                let shapes: &[[usize; 3]] =
+                    if n < 1000 { &[[33, 17, 35], [100, 9, 90]] } else { &[[520, 5, 513]] };
+                shapes.iter().for_each(|&shape| matmul::compare_all(queue, &mut rng, shape));
             }
             other => panic!("no verbs are checked with the kernels {other}"),
         }
@@ -278,6 +298,89 @@ mod listed {
                 assert_eq!(queue.read(out).wait().unwrap(), turned);
             }
         }
+    }
+
+    /// Returns the source of choices whose only one is a variant of products of matrices. A variant that is not in the list
+    /// is the default.
+    fn table_of_products(ctx: &Context, parameters: &str) -> TuningChoice {
+        let tables = variant_tables(ctx);
+        let table = tables.into_iter().find(|(name, _)| *name == format!("matmul [{parameters}]"));
+        table.map_or(TuningChoice::Defaults, |(_, table)| TuningChoice::Table(table))
+    }
+
+    pub(super) fn captured_product(s: &Subject) {
+        let (ctx, queue) = s.with_queue("q");
+        let mut rng = fastrand::Rng::with_seed(27);
+        let mut factor = || (0..1600).map(|_| rng.f32() - 0.5).collect::<Vec<f32>>();
+        let [x, y] = [factor(), factor()].map(|list| queue.array(&list).unwrap().reshape([40, 40]).unwrap());
+        let bits = |out: &DeviceArray<f32, 2>| -> Vec<u32> {
+            queue.read(out).wait().unwrap().into_iter().map(f32::to_bits).collect()
+        };
+        let file = |graph: &Graph| graph.to_bytes_with(Contents::Included).unwrap();
+        let captured = |choice: TuningChoice| {
+            ctx.set_tuning(choice);
+            let mut out = queue.full([40, 40], f32::NAN).unwrap();
+            queue.matmul(&x, &y, &mut out, Matmul::default()).unwrap();
+            let expected = bits(&out);
+            queue.fill(&mut out, f32::NAN).unwrap();
+            let (graph, ()) = queue.capture(|c| c.matmul(&x, &y, &mut out, Matmul::default())).unwrap();
+            (file(&graph), graph, out, expected)
+        };
+        let tiled = captured(table_of_products(&ctx, "(\"ACROSS\", 8), (\"DOWN\", 8), (\"DEPTH\", 8)"));
+        let plain = captured(table_of_products(&ctx, "(\"WIDTH\", 64)"));
+        for (graphs, own, other) in [
+            (&tiled, "fn matmul_tiles(", "fn matmul_columns("),
+            (&plain, "fn matmul_columns(", "fn matmul_tiles("),
+        ] {
+            let (before, graph, out, expected) = graphs;
+            let contains = |text: &str| before.windows(text.len()).any(|part| part == text.as_bytes());
+            assert!(contains(own) && !contains(other), "the graph has the kernel of the table");
+            assert!(file(graph) == *before, "the graph keeps its kernel");
+            for _ in 0..2 {
+                queue.fill(&mut out.clone(), f32::NAN).unwrap();
+                queue.replay(graph).unwrap();
+                assert!(bits(out) == *expected, "the bits of a call with the table of the capture");
+            }
+        }
+    }
+
+    pub(super) fn everywhere(s: &Subject) {
+        let (ctx, queue) = s.with_queue("q");
+        let x = queue.full([4096], 0.5_f32).unwrap();
+        let places = queue.zeros::<u32, 1>([4096]).unwrap();
+        let out = queue.zeros::<f32, 1>([4096]).unwrap();
+        let capture = || {
+            let (graph, ()) = queue.capture(|c| everywhere_verbs(c, [&x, &out], &places)).unwrap();
+            graph.to_bytes_with(Contents::Included).unwrap()
+        };
+        let usual = capture();
+        for (name, table) in variant_tables(&ctx) {
+            ctx.set_tuning(TuningChoice::Table(table.clone()));
+            assert!(capture() == usual, "{name}");
+            assert_eq!(ctx.tuning_table(), table, "{name}: the table is not ignored");
+        }
+        ctx.set_tuning(TuningChoice::OnFirstUse);
+        everywhere_verbs(&queue, [&x, &out], &places).unwrap();
+        queue.finish().wait().unwrap();
+        assert!(ctx.tuning_table().choices().is_empty(), "there is nothing to measure");
+    }
+
+    /// Enqueues the verbs whose results are the same everywhere.
+    fn everywhere_verbs(
+        queue: &CommandQueue,
+        [x, out]: [&DeviceArray<f32>; 2],
+        places: &DeviceArray<u32>,
+    ) -> Result<()> {
+        let everywhere = Determinism::Everywhere;
+        let mut one = out.slice(0..1)?;
+        queue.sum(x.determinism(everywhere), &mut one)?;
+        queue.mean(x.determinism(everywhere), &mut one)?;
+        queue.norm(x.determinism(everywhere), &mut one)?;
+        queue.dot(x.determinism(everywhere), x, &mut one)?;
+        queue.scatter_add(x, places, &mut out.clone())?;
+        let square = x.reshape([64, 64])?;
+        let options = Matmul::default().determinism(everywhere);
+        queue.matmul(&square, &square, &mut out.reshape([64, 64])?, options)
     }
 
     pub(super) fn changed(s: &Subject) {
