@@ -121,16 +121,17 @@ mod listed {
         let arrays = [8192, 8192, 64, 1 << 18].map(|len| queue.zeros([len]).unwrap());
         // GL on llvmpipe compiles a kernel for a second.
         let few = s.place().is_gl() && !large();
+        let mut files: Vec<(String, Vec<u8>)> = Vec::new();
         for (_, (name, table)) in tables.into_iter().enumerate().filter(|(at, _)| !few || at % 4 == 0) {
             let (kernels, values) = name.split_once(' ').unwrap();
             let usual = file_of(&queue, kernels, &arrays);
             ctx.set_tuning(TuningChoice::Table(table.clone()));
             let is_default = values == "[]";
-            assert_eq!(
-                file_of(&queue, kernels, &arrays) == usual,
-                is_default,
-                "{name}: the kernel of the variant"
-            );
+            let file = file_of(&queue, kernels, &arrays);
+            assert_eq!(file == usual, is_default, "{name}: the kernel of the variant");
+            let same = files.iter().find(|(_, of_other)| *of_other == file).map(|(other, _)| other);
+            assert_eq!(same, None, "{name}: the kernel of another variant");
+            files.push((name.clone(), file));
             for &n in lengths {
                 with_shares(s, || check(&queue, kernels, n));
             }
@@ -378,6 +379,7 @@ mod listed {
         queue.norm(x.determinism(everywhere), &mut one)?;
         queue.dot(x.determinism(everywhere), x, &mut one)?;
         queue.scatter_add(x, places, &mut out.clone())?;
+        queue.histogram_weighted(places, x, Bins::modulo(), &mut out.slice(0..64)?)?;
         let square = x.reshape([64, 64])?;
         let options = Matmul::default().determinism(everywhere);
         queue.matmul(&square, &square, &mut out.reshape([64, 64])?, options)
