@@ -155,9 +155,8 @@ fn known(s: &Subject) {
     let word = |i: u32| i.wrapping_mul(0x9E37_79B9).wrapping_add(0x7F4A_7C15);
     let number = |word: u32| f32::from_bits(word & 0x807F_FFFF | (90 + (word >> 8) % 50) << 23);
     let list: Vec<f32> = (0..400).map(|i| number(word(i))).collect();
-    let x = queue.array(&list).unwrap();
-    let a = x.slice(0..240).unwrap().reshape([3, 80]).unwrap();
-    let b = x.slice(240..400).unwrap().reshape([80, 2]).unwrap();
+    let a = queue.array(&list[..240]).unwrap().reshape([3, 80]).unwrap();
+    let b = queue.array(&list[240..]).unwrap().reshape([80, 2]).unwrap();
     let expected = [0xC994_537C, 0xC897_86F5, 0x4968_994D, 0xC6B6_96DF, 0x48B1_F5E5, 0xC78D_D954];
     assert_eq!(product(&queue, &a, &b, [3, 2]), expected);
 }
