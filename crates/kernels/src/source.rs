@@ -36,6 +36,7 @@ const BUILTINS: &[(&str, &str)] = shaders![
     "compact.wgsl",
     "convert.wgsl",
     "convolve.wgsl",
+    "convolve_channels.wgsl",
     "determinant.wgsl",
     "exact_column_products.wgsl",
     "exact_columns.wgsl",

@@ -83,6 +83,14 @@ const TRUSTED: &[TrustedKernel] = &[
         "the element of x and the weight of each product are below the lengths of the row and of the weights; there is a weight",
     ),
     all(
+        "convolve_channels",
+        "the host checks the least and the greatest place of images and weights, and that sums of rows, columns and padding are below \
+         2^31; an element is compared with the height and the width, and a column of the results, a kernel and an inner index with \
+         their numbers; a column past the last one has a window below its image, and a workgroup past the last one no inner index; \
+         before a lane reads the memory of the workgroup, the lanes write all taps, and the vectors of all rows and columns of a \
+         tile",
+    ),
+    all(
         "determinant",
         "as cholesky, with all elements; the row of a pivot is one that a loop up to n has seen, or the first of it; each step \
          writes the pivot of the next one",

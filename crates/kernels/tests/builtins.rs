@@ -60,7 +60,13 @@ fn every_builtin_with_an_alias_is_valid_for_all_its_types() {
 fn the_products_of_matrices_are_valid_for_all_their_types() {
     use Scalar::{F16, F32, I32, U32};
     let of_types = [[F32; 3], [I32; 3], [U32; 3], [F16, F32, F16], [F16, F32, F32]];
-    for name in ["matmul_columns.wgsl", "matmul_rows.wgsl", "matmul_sums.wgsl", "matmul_tiles.wgsl"] {
+    for name in [
+        "convolve_channels.wgsl",
+        "matmul_columns.wgsl",
+        "matmul_rows.wgsl",
+        "matmul_sums.wgsl",
+        "matmul_tiles.wgsl",
+    ] {
         for types in of_types {
             let aliases = ["Factor", "Number", "Product"].into_iter().zip(types);
             let mut source = ShaderSource::builtin(name).unwrap();

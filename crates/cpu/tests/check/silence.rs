@@ -86,6 +86,14 @@ fn r07_the_builtin_kernels_have_no_mistake() {
             }
             "convert.wgsl" => (&[300], vec![words(300), numbers(300)]),
             "convolve.wgsl" => (&[300, 100, 90, 11, 0], vec![words(270), words(11), words(300)]),
+            "convolve_channels.wgsl" => {
+                // Two images of three channels of 6 x 7 elements, and 70 kernels of 3 x 2 weights for each channel.
+                let sizes = [2, 1, 18, 18, 18, 36, 70];
+                let axes = [6, 7, 3, 3, 2, 1, 2, 1, 0, 1, 1];
+                let strides = [0, 126, 126, 42, 7, 1, 0, 18, 6, 2, 1, 1260, 2520];
+                let params = [&sizes[..], &axes, &strides].concat();
+                (params.leak(), vec![words(252), words(1260), words(70), words(2520)])
+            }
             "determinant.wgsl" => {
                 let params = [&[0, 5, 15, 1, 5][..], &places(15, 15)].concat();
                 (params.leak(), vec![dominant(5, 15), numbers(1), numbers(5)])

@@ -195,6 +195,7 @@ mod tests {
         "compact",
         "convert",
         "convolve",
+        "convolve_channels",
         "determinant",
         "exact_column_products",
         "exact_columns",
