@@ -1,6 +1,7 @@
 //! The verbs, as one trait. A trait must be in one file, so this one is long; more than half of it is documentation.
 //! The code of each verb is in the module of its family.
 
+use crate::channels::{ChannelElement, ConvolveChannels};
 use crate::convolution::Convolve;
 use crate::count::Comparison;
 use crate::distribution::Distribution;
@@ -27,9 +28,9 @@ use crate::sum_threshold::SumThreshold;
 use crate::systems::Triangular;
 use crate::verb_queue::VerbQueue;
 use crate::{
-    by_key, convolution, eigen, elementwise, factors, fft, fft_shift, filter, histogram, map, matmul,
-    quantile, random, rearrange, reductions, rolling, scan, select, sort, sorted, sparse, stft, strided,
-    sum_threshold, systems, top, weighted,
+    by_key, channels, convolution, eigen, elementwise, factors, fft, fft_shift, filter, histogram, map,
+    matmul, quantile, random, rearrange, reductions, rolling, scan, select, sort, sorted, sparse, stft,
+    strided, sum_threshold, systems, top, weighted,
 };
 use fencepost_core::{
     Candidates, CommandQueue, ComplexNumber, DeviceArray, Element, Matrices, Over, Pending, Prefix, Result,
@@ -1878,6 +1879,59 @@ pub trait Algorithms: sealed::Queue {
     ) -> Result<()> {
         let queue = VerbQueue::new(self.queue(), "correlate_separable")?;
         filter::separable(&queue, false, x, [down, across], out, filter)
+    }
+
+    /// Enqueues `out` = the convolutions of images with kernels over all channels, as a layer of a neural network
+    /// (`torch.nn.functional.conv2d`): `out[i, k, y, x]` = activation(the sum of `weights[k, c, a, b]` *
+    /// `images[i, c, y * stride[0] + a * dilation[0] - padding[0], x * stride[1] + b * dilation[1] - padding[1]]` +
+    /// `bias[k]`), with the [options](ConvolveChannels). Elements outside of an image are 0. Unlike those of
+    /// [`convolve_2d`](Self::convolve_2d), the weights are not reversed.
+    ///
+    /// With [groups](ConvolveChannels::groups()), the first part of the kernels has the first part of the channels, and so
+    /// on. The elements are `f32`, `i32` or `u32`, or `half::f16` with results of `half::f16` or `f32`. Integers wrap. Sums
+    /// of `half::f16` are sums of `f32`, rounded once at the end. If there are no channels, each sum is 0. A weight of an
+    /// element outside of an image is multiplied by 0, so a weight that is a NaN or infinite makes the result a NaN.
+    ///
+    /// # Shape
+    /// `images` is `[n, c, h, w]`, `weights` is `[k, c / groups, r, s]` and `out` is `[n, k, p, q]`. Without options,
+    /// p = h - r + 1 and q = w - s + 1; with them, p = (h + 2 `padding[0]` - (r - 1) `dilation[0]` - 1) / `stride[0]` + 1,
+    /// rounded down, and q likewise. If no window fits into the padded image, p or q is 0. Images and weights may be padded,
+    /// or [views by strides](DeviceArray::matrices): with the strides `[h * w * c, 1, w * c, c]`, images have their channels
+    /// last in memory.
+    ///
+    /// # Errors
+    /// Besides the errors of all verbs, [`ErrorDetail::Unsupported`](fencepost_core::ErrorDetail::Unsupported) for
+    /// `half::f16` if the device has no such numbers, [`ErrorDetail::Kernel`](fencepost_core::ErrorDetail::Kernel) for an
+    /// activation that is not one expression of the right type, and
+    /// [`ErrorDetail::Value`](fencepost_core::ErrorDetail::Value) if h + 2 `padding[0]`, w + 2 `padding[1]` or the number of
+    /// weights of a kernel is 2^31 or more.
+    ///
+    /// # Example
+    /// ```
+    /// use fencepost::prelude::*;
+    /// # let (ctx, queue) = fencepost::doctest();
+    /// // One image of two channels, and a kernel that adds their differences along the rows.
+    /// let images = ctx.array(&[1.0_f32, 2.0, 4.0, 10.0, 30.0, 60.0])?.reshape([1, 2, 1, 3])?;
+    /// let weights = ctx.array(&[-1.0_f32, 1.0, -1.0, 1.0])?.reshape([1, 2, 1, 2])?;
+    /// let mut out = ctx.zeros([1, 1, 1, 2])?;
+    /// queue.convolve_channels(&images, &weights, &mut out, ConvolveChannels::default())?;
+    /// assert_eq!(queue.read(&out).wait()?, [21.0, 32.0]);
+    /// let mut every_second = ctx.zeros([1, 1, 1, 2])?;
+    /// let options = ConvolveChannels::default().padding([0, 1]).stride([1, 2]);
+    /// queue.convolve_channels(&images, &weights, &mut every_second, options)?;
+    /// assert_eq!(queue.read(&every_second).wait()?, [11.0, 32.0]);
+    /// # Ok::<(), fencepost::Error>(())
+    /// ```
+    #[track_caller]
+    fn convolve_channels<T: ChannelElement<P>, P: Element>(
+        &self,
+        images: impl Into<Matrices<T>>,
+        weights: impl Into<Matrices<T>>,
+        out: &mut DeviceArray<P, 4>,
+        options: ConvolveChannels<'_, P>,
+    ) -> Result<()> {
+        let queue = VerbQueue::new(self.queue(), "convolve_channels")?;
+        channels::convolve_channels(&queue, [images.into(), weights.into()], out, options)
     }
 
     /// Enqueues `counts` = the number of elements of `x` in each bin. A count wraps at 2^32. As in `numpy.histogram`,

@@ -38,6 +38,7 @@ mod axis;
 mod axis_search;
 mod broadcast;
 mod by_key;
+mod channels;
 mod convolution;
 mod count;
 mod counted;
@@ -116,6 +117,7 @@ mod wide;
 mod window;
 
 pub use algorithms::Algorithms;
+pub use channels::{ChannelElement, ConvolveChannels};
 pub use convolution::{Convolve, ConvolveMode};
 pub use distribution::{Choice, Distribution, Exponential, Normal, Uniform, Whole, Words};
 pub use factors::Triangle;
@@ -157,10 +159,10 @@ pub use window::Window;
 /// Re-exports the names that programs with algorithms need.
 pub mod prelude {
     pub use crate::{
-        Algorithms, Bins, Boundary, Choice, ConvolveMode, Csr, Determinism, Exponential, FftNorm, FftPlan,
-        Filter, Inputs, Matmul, MatmulSparse, Matrices, Monoid, Normal, Operation, Outside, Philox,
-        QuantileMethod, Quantiles, QueueGroup, RealFftPlan, Reducible, Rolling, Scan, Side, Sort, StftPlan,
-        Strides, SumThreshold, Triangle, Triangular, Tunable, Tune, TuneOptions, Uniform, Welch, Whole,
-        Window, Words, fftfreq, rfftfreq,
+        Algorithms, Bins, Boundary, Choice, ConvolveChannels, ConvolveMode, Csr, Determinism, Exponential,
+        FftNorm, FftPlan, Filter, Inputs, Matmul, MatmulSparse, Matrices, Monoid, Normal, Operation, Outside,
+        Philox, QuantileMethod, Quantiles, QueueGroup, RealFftPlan, Reducible, Rolling, Scan, Side, Sort,
+        StftPlan, Strides, SumThreshold, Triangle, Triangular, Tunable, Tune, TuneOptions, Uniform, Welch,
+        Whole, Window, Words, fftfreq, rfftfreq,
     };
 }

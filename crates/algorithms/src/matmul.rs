@@ -339,7 +339,10 @@ fn checked_bias<P: Element>(
 
 /// Returns an array to bind in place of a bias that a kernel does not read: the memory of another argument, or
 /// scratch memory if that does not consist of whole elements.
-fn unread<T: Element, R: Element>(queue: &VerbQueue<'_>, other: &DeviceArray<T>) -> Result<DeviceArray<R>> {
+pub(crate) fn unread<T: Element, R: Element>(
+    queue: &VerbQueue<'_>,
+    other: &DeviceArray<T>,
+) -> Result<DeviceArray<R>> {
     match regrouped(other) {
         Some(same) => Ok(same),
         None => queue.scratch(1),

@@ -21,7 +21,7 @@ const FIRST_LINE: usize = 2;
 const RESULT: &str = "the value of the activation is";
 
 /// Reserved names in the texts of the kernels. An activation must not use them, because a later version may rename them.
-const OWN_NAMES: [&str; 50] = [
+const OWN_NAMES: [&str; 59] = [
     "ACROSS",
     "A_INNER",
     "BIASED",
@@ -46,13 +46,17 @@ const OWN_NAMES: [&str; 50] = [
     "byte_of_a",
     "byte_of_b",
     "combined",
+    "convolve_channels",
     "distance_of",
+    "element_of",
     "first_of_a",
     "first_of_b",
     "first_of_out",
     "fold_lanes",
     "four_of_a",
     "four_of_b",
+    "four_of_weights",
+    "images",
     "index_of",
     "left",
     "linear_id",
@@ -68,9 +72,14 @@ const OWN_NAMES: [&str; 50] = [
     "products",
     "right",
     "scan_lanes",
+    "tap_of",
+    "taps",
+    "weights",
+    "window_of",
     "word_of_a",
     "word_of_b",
     "write_at",
+    "write_result",
     "write_tile",
 ];
 
@@ -99,10 +108,11 @@ pub(crate) struct MatmulBlocks {
 }
 
 /// Sizes of a kernel that computes tiles of results.
-struct TileSizes {
-    across: usize,
-    down: usize,
-    depth: usize,
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct TileSizes {
+    pub(crate) across: usize,
+    pub(crate) down: usize,
+    pub(crate) depth: usize,
 }
 
 /// Maximum number of inner indices of a share: the loops of an invocation have fewer than 2^16 iterations, and some
@@ -229,7 +239,7 @@ impl MatmulBlocks {
 
 impl TileSizes {
     /// Returns the default for a size.
-    fn of(queue: &CommandQueue, size: ArraySize) -> Self {
+    pub(crate) fn of(queue: &CommandQueue, size: ArraySize) -> Self {
         let small = Self { across: limit(8, 4), down: limit(8, 2), depth: limit(16, 4) };
         let on_processor = Self { across: small.across, down: limit(4, 2), depth: limit(32, 4) };
         // A small tile fits on each device. A large one loads an element for more products, and needs many results.
@@ -257,7 +267,12 @@ impl TileSizes {
 /// Returns the size of products, as far as the choice of the kernel depends on it: a table and the defaults have a choice
 /// for few results and one for many.
 fn size_of(products: &Products) -> ArraySize {
-    if products.results() >= 64 * TileSizes::large().results() { ArraySize::Many } else { ArraySize::Few }
+    size_of_results(products.results())
+}
+
+/// Returns the size of a number of results in tiles.
+pub(crate) fn size_of_results(results: usize) -> ArraySize {
+    if results >= 64 * TileSizes::large().results() { ArraySize::Many } else { ArraySize::Few }
 }
 
 /// Returns the number of columns of a workgroup of the kernel for columns, if it computes products of many rows.
@@ -282,7 +297,7 @@ pub(crate) fn sums_kernel(
 }
 
 /// Compiles a built-in shader with its types and the last steps.
-fn compiled(
+pub(crate) fn compiled(
     queue: &VerbQueue<'_>,
     stem: &'static str,
     aliases: Aliases<'_>,
@@ -389,7 +404,8 @@ mod tests {
     use super::*;
     use crate::expression::tests::declared;
 
-    const STEMS: [&str; 5] = ["matmul_bytes", "matmul_columns", "matmul_rows", "matmul_sums", "matmul_tiles"];
+    const STEMS: [&str; 6] =
+        ["convolve_channels", "matmul_bytes", "matmul_columns", "matmul_rows", "matmul_sums", "matmul_tiles"];
 
     #[test]
     fn an_activation_sees_no_name_of_the_kernels() {

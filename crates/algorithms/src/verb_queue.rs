@@ -169,6 +169,9 @@ fn parts_of(verb: &str) -> &'static str {
     if verb == "matmul" {
         return "call it for parts of the rows of `a`, which `slice` returns, each with its part of `out`";
     }
+    if verb == "convolve_channels" {
+        return "call it for parts of the images, which `slice` returns, each with its part of `out`";
+    }
     if OF_STACKS.contains(&verb) {
         return "call it for parts of the stack of matrices, which `slice` returns, each with its part of the results";
     }

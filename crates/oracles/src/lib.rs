@@ -11,6 +11,7 @@
 
 mod along;
 mod bins;
+mod channels;
 mod elementwise;
 mod equations;
 mod exact;
@@ -31,6 +32,7 @@ mod windows;
 
 pub use along::{all_axis, any_axis, argmax_axis, argmin_axis, count_nonzero_axis, mean_axis, reduce};
 pub use bins::{histogram, histogram_fixed, histogram_weighted};
+pub use channels::{channel_products, channel_results, convolve_channels};
 pub use elementwise::{axpy, cast, clamp, iota, map, repeated, where_, zip};
 pub use equations::{
     cholesky, determinant, eigh, eigvalsh, inverse, log_determinant, lu, qr, solve, solve_triangular,
