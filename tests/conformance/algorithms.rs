@@ -5,6 +5,7 @@ mod axis_kinds;
 mod axis_search;
 mod bodies;
 mod by_key;
+mod channels;
 mod elementwise;
 mod everywhere;
 mod everywhere_matmul;
@@ -92,6 +93,7 @@ pub fn cases() -> Vec<Case> {
         axis_kinds::cases(),
         axis_search::cases(),
         bodies::cases(),
+        channels::cases(),
         elementwise::cases(),
         everywhere::cases(),
         everywhere_matmul::cases(),

@@ -117,6 +117,12 @@ const VERBS: &[(&str, Verb)] = &[
         let matrix = Csr::new([3, N], &a.offsets, &a.x, &a.x);
         queue.matmul_sparse(matrix, &a.other, &mut a.three, MatmulSparse::default())
     }),
+    // Each sum has several shares.
+    ("convolve_channels", |queue, a| {
+        let images = a.x.reshape([1, N, 1, 1])?;
+        let mut out = a.one.reshape([1, 1, 1, 1])?;
+        queue.convolve_channels(&images, &images, &mut out, ConvolveChannels::default())
+    }),
     ("convolve_separable", |queue, a| {
         // No tile has so many elements beside it.
         let weights = a.x.slice(0..200)?;
@@ -260,6 +266,11 @@ const WITHOUT_ELEMENTS: &[(&str, EmptyVerb)] = &[
     ("convolve_2d", |queue, x, [a, ..], one| {
         let mut out = a.reshape([3, 0])?;
         queue.convolve_2d(&x.reshape([3, 0])?, &one.reshape([1, 1])?, &mut out, Filter::default())
+    }),
+    ("convolve_channels", |queue, x, [a, ..], one| {
+        let mut out = a.reshape([0, 1, 2, 3])?;
+        let weights = one.reshape([1, 1, 1, 1])?;
+        queue.convolve_channels(&x.reshape([0, 1, 2, 3])?, &weights, &mut out, ConvolveChannels::default())
     }),
     ("correlate_separable", |queue, x, [a, ..], one| {
         let mut out = a.reshape([0, 3])?;

@@ -1,6 +1,7 @@
 //! Calls of verbs that use each text of the built-in kernels in each of its forms.
 
 mod algebra;
+mod channels;
 mod filters;
 mod matrices;
 mod quantiles;
@@ -162,7 +163,10 @@ pub(super) fn calls(group: Group) -> &'static [Call] {
             }
             Group::Algebra => all.linear_algebra(),
             Group::Sparse => all.sparse(),
-            Group::Filters => all.filters(),
+            Group::Filters => {
+                all.filters();
+                all.channels();
+            }
             Group::Exact => all.exact(),
         }
         all.0

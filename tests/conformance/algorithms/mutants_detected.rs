@@ -172,7 +172,7 @@ const SPARSE: &[&str] = &[
     "sparse_shares",
     "sparse_sums",
 ];
-const FILTERS: &[&str] = &["beside", "filter_direct", "filter_separable"];
+const FILTERS: &[&str] = &["beside", "convolve_channels", "filter_direct", "filter_separable"];
 const EXACT: &[&str] = &[
     "exact_carries",
     "exact_column_products",

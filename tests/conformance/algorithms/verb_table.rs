@@ -241,6 +241,17 @@ impl Arrays {
         Ok([self.x.slice(0..most.min(4))?, self.sorted.slice(0..most.min(3))?])
     }
 
+    /// Returns weights of convolutions over channels: three, or one, for each of as many kernels as there are rows.
+    fn channel_weights(&self) -> Result<DeviceArray<u32, 4>> {
+        let taps = if self.x.len() < 3 * self.rows() { 1 } else { 3 };
+        self.x.slice(0..self.rows() * taps)?.reshape([self.rows(), 1, 1, taps])
+    }
+
+    /// Returns an array as an image of one row, with as many channels as there are rows.
+    fn as_channels(&self, list: &DeviceArray<u32>) -> Result<DeviceArray<u32, 4>> {
+        list.reshape([1, self.rows(), 1, list.len() / self.rows()])
+    }
+
     pub(super) fn float(&self) -> DeviceArray<f32> {
         self.one.cast_bits()
     }
@@ -596,6 +607,11 @@ pub(crate) fn table() -> Vec<Verb> {
             let [down, across] = a.lists_of_weights()?;
             let edges = Filter::default().boundary(Boundary::Nearest);
             q.correlate_separable(&a.as_rows(&a.y)?, &down, &across, &mut a.as_rows(&a.out)?, edges)
+        }),
+        verb("convolve_channels", |q, a| {
+            let weights = a.channel_weights()?;
+            let layer = ConvolveChannels::default().groups(a.rows()).padding([0, weights.shape()[3] / 2]);
+            q.convolve_channels(&a.as_channels(&a.y)?, &weights, &mut a.as_channels(&a.out)?, layer)
         }),
         verb("fill_random", |q, a| {
             q.fill_random(&mut a.floats(), Philox::seed(4), Normal { mean: 1.0, deviation: 2.0 })
