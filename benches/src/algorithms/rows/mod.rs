@@ -1,5 +1,6 @@
 //! The rows of the table. Each file has the data of its rows, a sequential reference, and the work in plain Rust.
 
+mod channels;
 mod elementwise;
 mod everywhere;
 mod histograms;
@@ -48,7 +49,7 @@ impl Size {
 }
 
 /// Rows, in the order of the table.
-pub(crate) const ALL: [(&str, Make); 111] = [
+pub(crate) const ALL: [(&str, Make); 112] = [
     ("copy kernel", elementwise::copy_kernel),
     ("read kernel", elementwise::read_kernel),
     ("fill", elementwise::fill),
@@ -146,6 +147,7 @@ pub(crate) const ALL: [(&str, Make); 111] = [
     ("sparse by a matrix", sparse::by_a_matrix),
     ("filter, 3 x 3", images::few_weights),
     ("filter, 9 + 9", images::separable),
+    ("convolution, 3 x 3, 64 channels", channels::layer),
     ("random words", random::words),
     ("random uniform", random::uniform),
     ("random normal", random::normal),
