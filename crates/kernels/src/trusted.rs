@@ -67,6 +67,10 @@ const TRUSTED: &[TrustedKernel] = &[
     ),
     indices("bin_weights", "as bin_counts"),
     all(
+        "bridge_gaps",
+        "the host derives the counts from the shape; an index before an element is compared with 0, and one after it with n",
+    ),
+    all(
         "cholesky",
         "the host checks the least and the greatest place of all arrays, and makes n * n elements of work for each matrix of the \
          launch, or chooses a SIDE of at least n; rows and columns are compared with n; invocations past the last matrix only \
@@ -145,6 +149,11 @@ const TRUSTED: &[TrustedKernel] = &[
         "filter_separable",
         "as filter_direct, for each element around a tile; the host makes room for the elements and the sums, which are written \
          before they are read; a result is compared with the rows and the line, and a group past the last tile has none",
+    ),
+    all(
+        "flag_windows",
+        "the host derives the counts from the shape, and leaves out windows that are longer than the axis, so that a window begins \
+         and ends inside of a line; a chunk is below their number, and noise has a number for each chunk of each line",
     ),
     all(
         "fold",

@@ -75,6 +75,11 @@ fn r07_the_builtin_kernels_have_no_mistake() {
             }
             "blake3_chunks.wgsl" => (&[3000, 0, 0, 0], vec![numbers(752), numbers(24)]),
             "blake3_parents.wgsl" => (&[5, 0], vec![numbers(40), numbers(24)]),
+            "bridge_gaps.wgsl" => {
+                // A line in five has no number, and others have none before or after a gap.
+                let gaps = (0..300).map(|n| if n % 7 < 5 || n % 5 == 4 { NAN } else { ONE }).collect();
+                (&[30, 5, 300], vec![gaps, numbers(300)])
+            }
             "cholesky.wgsl" => {
                 let params = [&[0, 5, 15, NAN, 1, 5][..], &places(15, 15), &places(15, 15)].concat();
                 (params.leak(), vec![dominant(5, 15), numbers(1), numbers(1125), numbers(5)])
@@ -139,6 +144,9 @@ fn r07_the_builtin_kernels_have_no_mistake() {
             "filter_separable.wgsl" => {
                 let params = &[1, 1, 1, 15, 20, 15, 20, 1, 3, 3, 1, 1, 29, 39, 30, 40, 0, 0, 1, 0];
                 (params, vec![words(300), words(3), words(3), words(300)])
+            }
+            "flag_windows.wgsl" => {
+                (&[30, 5, 3, 300, 4, ONE], vec![words(300), words(30), vec![0; 300], numbers(300)])
             }
             "fold.wgsl" => (&[100, 70, 2, 5, 0], vec![words(300), numbers(5)]),
             "fold_columns.wgsl" => (&[30, 7, 5, 3, 45, 0], vec![words(270), numbers(45)]),
