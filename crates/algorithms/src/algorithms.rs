@@ -8,6 +8,7 @@ use crate::distribution::Distribution;
 use crate::factors::Triangle;
 use crate::fft_plan::{FftPlan, RealFftPlan};
 use crate::filter::Filter;
+use crate::flagger::SumThresholdFlagger;
 use crate::histogram::Bins;
 use crate::inputs::Inputs;
 use crate::matmul::{Factor, Matmul};
@@ -28,8 +29,8 @@ use crate::sum_threshold::SumThreshold;
 use crate::systems::Triangular;
 use crate::verb_queue::VerbQueue;
 use crate::{
-    by_key, channels, convolution, eigen, elementwise, factors, fft, fft_shift, filter, histogram, map,
-    matmul, quantile, random, rearrange, reductions, rolling, scan, select, sort, sorted, sparse, stft,
+    by_key, channels, convolution, eigen, elementwise, factors, fft, fft_shift, filter, flagger, histogram,
+    map, matmul, quantile, random, rearrange, reductions, rolling, scan, select, sort, sorted, sparse, stft,
     strided, sum_threshold, systems, top, weighted,
 };
 use fencepost_core::{
@@ -854,6 +855,47 @@ pub trait Algorithms: sealed::Queue {
     ) -> Result<()> {
         let queue = VerbQueue::new(self.queue(), "sum_threshold")?;
         sum_threshold::sum_threshold(&queue, x, noise, flags, options)
+    }
+
+    /// Enqueues `out` = 1 for each sample with interference, else 0. The first axis of `x` is the time, the second one the
+    /// frequency, and each index of the other axes is a series of its own, such as a baseline. The samples are
+    /// amplitudes, of which only the magnitude counts.
+    ///
+    /// A sample with interference deviates from a smooth background by more than the noise of its part of the band, alone
+    /// or as one of a window along the time or the frequency, or its channel does so in the medians over time. The flags
+    /// around it, and those of times and channels with many of them, are added, as [`SumThresholdFlagger`] says.
+    ///
+    /// Samples with a flag in `known`, infinite ones and NaNs are left out of the medians, the backgrounds and the noise.
+    /// In windows, an averaged sample without any other counts as 0, so that it is usually flagged. An infinite sample
+    /// and a NaN are always flagged. The sum of a window must not be infinite.
+    ///
+    /// # Shape
+    /// `known` and `out` have the shape of `x`, which has two axes or more.
+    ///
+    /// # Example
+    /// ```
+    /// use fencepost::prelude::*;
+    /// # let (ctx, queue) = fencepost::doctest();
+    /// // 8 times of 32 channels: between 0.9 and 1.1, but for one time of channel 20.
+    /// let sample = |i: usize| if i == 5 * 32 + 20 { 3.0 } else { 0.9 + 0.2 * (i * 7 % 11) as f32 / 10.0 };
+    /// let x = ctx.array(&(0..256).map(sample).collect::<Vec<f32>>())?.reshape([8, 32])?;
+    /// let (known, mut out) = (ctx.zeros([8, 32])?, ctx.zeros([8, 32])?);
+    /// let options = SumThresholdFlagger::default().freq_chunks(1).spike_width(3.0, 3.0).extend(1, 3);
+    /// queue.flag_interference(&x, &known, &mut out, options)?;
+    /// let flags = queue.read(&out).wait()?;
+    /// assert_eq!(flags[5 * 32..][18..23], [0, 1, 1, 1, 0]);
+    /// # Ok::<(), fencepost::Error>(())
+    /// ```
+    #[track_caller]
+    fn flag_interference<const D: usize>(
+        &self,
+        x: &DeviceArray<f32, D>,
+        known: &DeviceArray<u32, D>,
+        out: &mut DeviceArray<u32, D>,
+        options: SumThresholdFlagger<'_>,
+    ) -> Result<()> {
+        let queue = VerbQueue::new(self.queue(), "flag_interference")?;
+        flagger::flag_interference(&queue, x, known, out, options)
     }
 
     /// Enqueues `places` = for each query, the place where it could be inserted into the sorted array `x`: the number

@@ -54,6 +54,8 @@ mod fft_plan;
 mod fft_shift;
 mod fft_table;
 mod filter;
+mod flagger;
+mod flagger_plane;
 #[doc(hidden)] // for the tests
 pub mod for_oracles;
 mod grid;
@@ -125,6 +127,7 @@ pub use fencepost_core::{Candidates, Determinism, Matrices, Over, Parts, Prefix,
 pub use fft_plan::{FftNorm, FftPlan, RealFftPlan};
 pub use fft_shift::{fftfreq, rfftfreq};
 pub use filter::{Boundary, Filter};
+pub use flagger::SumThresholdFlagger;
 pub use group::QueueGroup;
 pub use histogram::Bins;
 pub use inputs::Inputs;
@@ -162,7 +165,7 @@ pub mod prelude {
         Algorithms, Bins, Boundary, Choice, ConvolveChannels, ConvolveMode, Csr, Determinism, Exponential,
         FftNorm, FftPlan, Filter, Inputs, Matmul, MatmulSparse, Matrices, Monoid, Normal, Operation, Outside,
         Philox, QuantileMethod, Quantiles, QueueGroup, RealFftPlan, Reducible, Rolling, Scan, Side, Sort,
-        StftPlan, Strides, SumThreshold, Triangle, Triangular, Tunable, Tune, TuneOptions, Uniform, Welch,
-        Whole, Window, Words, fftfreq, rfftfreq,
+        StftPlan, Strides, SumThreshold, SumThresholdFlagger, Triangle, Triangular, Tunable, Tune,
+        TuneOptions, Uniform, Welch, Whole, Window, Words, fftfreq, rfftfreq,
     };
 }

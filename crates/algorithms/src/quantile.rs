@@ -206,6 +206,31 @@ pub(crate) fn mad<const D: usize, const E: usize>(
     deviations.enqueue(queue, &of.division, Some(&centers), middle, 0, &mut of.out)
 }
 
+/// Medians of `f32` as a step of another verb, prepared before the first command of that verb. NaNs are left out, and the
+/// median of no numbers is a NaN.
+pub(crate) struct Medians {
+    division: Division,
+    selection: Selection,
+}
+
+impl Medians {
+    /// Compiles the kernels and takes the scratch memory.
+    #[track_caller]
+    pub(crate) fn new(queue: &VerbQueue<'_>, division: Division) -> Result<Self> {
+        let none = f32::NAN.to_bits();
+        let ranking = Ranking { type_number: type_number::<f32>(), skips_nan: true, deviations: false, none };
+        Ok(Self { selection: Selection::new(queue, &division, ranking)?, division })
+    }
+
+    /// Enqueues the median of each part of the division, as bits.
+    #[track_caller]
+    pub(crate) fn enqueue(&mut self, queue: &VerbQueue<'_>, out: &mut DeviceArray<u32>) -> Result<()> {
+        self.division.enter(queue)?;
+        let middle = QuantileMethod::Linear.place(0.5);
+        self.selection.enqueue(queue, &self.division, None, middle, 0, out)
+    }
+}
+
 /// Checked elements and results of a verb.
 struct Parted {
     division: Division,

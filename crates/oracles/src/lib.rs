@@ -7,7 +7,8 @@
 //! of a whole array. `map`, `zip` and `fold` take a closure instead of a text, and `repeated` returns an input of a map
 //! with the shape of the results. `rolling` takes closures instead of options, and `sum_threshold` a single row. Fourier
 //! transforms and the verbs made of them compute with `f64`. Functions that begin with `exact_` compute what a verb does
-//! with `Determinism::Everywhere`. `warm_up` and `value_of` have no function.
+//! with `Determinism::Everywhere`. `flag_interference` also returns how close a number is to a threshold. `warm_up` and
+//! `value_of` have no function.
 
 mod along;
 mod bins;
@@ -18,6 +19,7 @@ mod exact;
 mod filters;
 mod fourier;
 mod grouped;
+mod interference;
 mod matrices;
 mod moves;
 mod of_segments;
@@ -43,6 +45,7 @@ pub use fourier::{
     Complex, FramesOf, convolve, correlate, fft, fftshift, ifft, ifftshift, irfft, istft, rfft, stft, welch,
 };
 pub use grouped::{reduce_by_key, reduce_segments, run_lengths, scan_by_key, scan_segments};
+pub use interference::flag_interference;
 pub use matrices::matmul;
 pub use moves::{copy_strided, gather, permute, scatter, scatter_add, transpose};
 pub use of_segments::{
