@@ -15,6 +15,7 @@ mod fourier;
 mod guards;
 mod histogram;
 mod inner_product;
+mod interference;
 mod launches;
 mod linear_algebra;
 mod linear_algebra_edges;
@@ -89,6 +90,7 @@ pub fn cases() -> Vec<Case> {
         reduce::cases(),
         search::cases(),
         inner_product::cases(),
+        interference::cases(),
         axis::cases(),
         axis_kinds::cases(),
         axis_search::cases(),

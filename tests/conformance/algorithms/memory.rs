@@ -130,6 +130,13 @@ const VERBS: &[(&str, Verb)] = &[
         let mut out = a.out.reshape([N / 100, 100])?;
         queue.convolve_separable(&x, &weights, &weights, &mut out, Filter::default())
     }),
+    ("flag_interference", |queue, a| {
+        let samples = |list: &DeviceArray<u32>| list.slice(0..4000)?.reshape([100, 40]);
+        let x = samples(&a.x)?.cast_bits::<f32>();
+        // The last bin has fewer channels than the others.
+        let options = SumThresholdFlagger::default().average_freq(3);
+        queue.flag_interference(&x, &samples(&a.other)?, &mut samples(&a.out)?, options)
+    }),
 ];
 
 impl Arrays {
@@ -275,6 +282,11 @@ const WITHOUT_ELEMENTS: &[(&str, EmptyVerb)] = &[
     ("correlate_separable", |queue, x, [a, ..], one| {
         let mut out = a.reshape([0, 3])?;
         queue.correlate_separable(&x.reshape([0, 3])?, one, one, &mut out, Filter::default())
+    }),
+    ("flag_interference", |queue, x, [a, b, _], _| {
+        let known = a.reshape([0, 3])?;
+        let x = x.cast_bits::<f32>().reshape([0, 3])?;
+        queue.flag_interference(&x, &known, &mut b.reshape([0, 3])?, SumThresholdFlagger::default())
     }),
 ];
 

@@ -3,6 +3,7 @@
 mod algebra;
 mod channels;
 mod filters;
+mod interference;
 mod matrices;
 mod quantiles;
 mod sparse;
@@ -126,11 +127,12 @@ pub(super) enum Group {
     Algebra,
     Sparse,
     Filters,
+    Interference,
     Exact,
 }
 
 impl Group {
-    pub(super) const COUNT: usize = 8;
+    pub(super) const COUNT: usize = 9;
 }
 
 /// Returns the calls of a group.
@@ -167,6 +169,7 @@ pub(super) fn calls(group: Group) -> &'static [Call] {
                 all.filters();
                 all.channels();
             }
+            Group::Interference => all.interference(),
             Group::Exact => all.exact(),
         }
         all.0

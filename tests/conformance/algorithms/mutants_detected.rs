@@ -59,6 +59,9 @@ pub fn cases() -> Vec<Case> {
         case("a22_each_mistake_in_the_kernels_of_windows_is_detected", |s| {
             detected(s, Group::Ranks, WINDOWS)
         }),
+        case("a22_each_mistake_in_the_kernels_of_the_flagger_is_detected", |s| {
+            detected(s, Group::Interference, INTERFERENCE)
+        }),
         case("a15_each_mistake_in_the_kernels_that_move_elements_is_detected", |s| {
             detected(s, Group::Table, MOVES)
         }),
@@ -118,6 +121,7 @@ const QUANTILES: &[&str] = &[
     "select_rows",
 ];
 const WINDOWS: &[&str] = &["rolling", "sum_threshold"];
+const INTERFERENCE: &[&str] = &["bridge_gaps", "flag_windows"];
 const MOVES: &[&str] = &["gather", "permute", "scatter", "scatter_add", "strided", "transpose"];
 const RANDOM: &[&str] = &["high_product", "philox", "random"];
 const FOLDS: &[&str] = &["fold", "fold_columns", "fold_share"];
@@ -200,7 +204,7 @@ const EXACT: &[&str] = &[
     "exact_words",
 ];
 
-const FAMILIES: [&[&str]; 22] = [
+const FAMILIES: [&[&str]; 23] = [
     REDUCTIONS,
     SEARCHES,
     AXES,
@@ -214,6 +218,7 @@ const FAMILIES: [&[&str]; 22] = [
     RANKS,
     QUANTILES,
     WINDOWS,
+    INTERFERENCE,
     MOVES,
     RANDOM,
     FOLDS,

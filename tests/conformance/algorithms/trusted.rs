@@ -26,7 +26,7 @@ pub fn cases() -> Vec<Case> {
 }
 
 /// Verbs that compute with floats: without runtime checks, a driver may round differently.
-const ROUNDED: [&str; 30] = [
+const ROUNDED: [&str; 31] = [
     "norm",
     "mean",
     "zip",
@@ -57,6 +57,7 @@ const ROUNDED: [&str; 30] = [
     "quantile",
     "mad",
     "rolling",
+    "flag_interference",
 ];
 
 fn same(s: &Subject) {

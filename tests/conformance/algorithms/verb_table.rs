@@ -504,6 +504,12 @@ pub(crate) fn table() -> Vec<Verb> {
         verb("sum_threshold", |q, a| {
             q.sum_threshold(&a.numbers, &a.numbers.slice(0..1)?, &mut a.out, SumThreshold::along(0, 0.5))
         }),
+        verb("flag_interference", |q, a| {
+            let options = SumThresholdFlagger::default().average_freq(2).freq_chunks(3);
+            let options = options.spike_width(2.0, 3.0).windows(&[1, 2], &[1, 2, 4]).outlier_nsigma(1.5);
+            let known = a.as_rows(&a.x)?;
+            q.flag_interference(&a.as_rows(&a.numbers)?, &known, &mut a.as_rows(&a.out)?, options)
+        }),
         verb("gather", |q, a| q.gather(&a.y, &a.sorted, Outside::Last, &mut a.out)),
         verb("scatter", |q, a| q.scatter(&a.y, &a.other, &mut a.out))
             .after(|q, a| q.iota(&mut a.other, 3, 1)),
