@@ -7,6 +7,8 @@
 //! - [`CpuKernel::resume`] runs a program in slices, for a thread that must not be kept for long.
 //! - [`GridRun`] describes one run: the grid, the range of its workgroups, the parameters and the buffers.
 //!
+//! Some built-in kernels have a *twin*: native code that computes the same results, but may add floats in another order.
+//!
 //! Both engines give the same results. Integers wrap, a division by zero gives the dividend, a shift uses the low bits
 //! of its amount, an index past the end of an array is clamped to the last element, and all variables are initially
 //! zero. wgpu does the same on a GPU. The environment variable `FENCEPOST_DUMP` names a folder for the code of kernels
@@ -28,6 +30,8 @@ mod run;
 mod statements;
 #[cfg(all(feature = "compile", not(target_family = "wasm")))]
 mod trial;
+#[cfg(all(feature = "twins", not(target_family = "wasm")))]
+mod twin;
 mod variables;
 #[cfg(all(feature = "compile", not(target_family = "wasm")))]
 mod width;

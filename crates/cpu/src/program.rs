@@ -139,6 +139,13 @@ impl Program {
         self.params
     }
 
+    /// Returns the text of the module in the form of
+    /// [`ShaderSource::whole_text`](fencepost_kernels::ShaderSource::whole_text).
+    #[cfg(all(feature = "twins", not(target_family = "wasm")))]
+    pub(crate) fn whole_text(&self) -> String {
+        self.places.whole_text()
+    }
+
     /// Returns the place of a span, if naga knows it.
     pub fn place(&self, span: Span) -> Option<Place> {
         let at = span.is_defined().then(|| span.to_range()).flatten()?.start;

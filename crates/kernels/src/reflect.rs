@@ -8,6 +8,7 @@ use naga::{AddressSpace, Binding as Binds, BuiltIn, GlobalVariable, Handle, Shad
 use crate::interface::{Access, Binding, Interface, Needs, Override, ParamField, Params};
 use crate::messages::instrument::MessageText;
 use crate::naga_guard::{self, Invalid, ParseFailure, parse, validate};
+use crate::source::{USE, USED};
 use crate::splice::{LocatedArgument, SourceLocation, SplicedText};
 use crate::wording::Diagnostic;
 use crate::{
@@ -51,6 +52,11 @@ impl SourceMap {
     pub fn place(&self, byte: usize) -> (&str, usize, usize, &str) {
         let SourceLocation { label, line, column, text } = self.0.origin(byte);
         (label, line, column, text)
+    }
+
+    /// Returns the text of the module in the form of [`ShaderSource::whole_text`].
+    pub fn whole_text(&self) -> String {
+        self.0.text.replace(USE, USED)
     }
 }
 

@@ -121,10 +121,10 @@ const BUILTINS: &[(&str, &str)] = shaders![
 ];
 
 /// Start of a line that names a file or a snippet.
-const USE: &str = "//#use";
+pub(crate) const USE: &str = "//#use";
 /// Replacement for [`USE`] after the file or snippet was appended. It has the same length, so that columns in errors do
 /// not change.
-const USED: &str = "//-use";
+pub(crate) const USED: &str = "//-use";
 
 /// Returns the name and text of every built-in shader.
 pub fn builtins() -> &'static [(&'static str, &'static str)] {

@@ -34,6 +34,8 @@ impl CpuKernel {
             width: None,
             #[cfg(all(feature = "compile", not(target_family = "wasm")))]
             compiled: None,
+            #[cfg(all(feature = "twins", not(target_family = "wasm")))]
+            twin: None,
         })
     }
 
