@@ -282,7 +282,7 @@ impl ChannelSizes {
         } else {
             size_of_results(self.images * self.all_kernels() * self.columns())
         };
-        TileSizes::of(queue, size)
+        TileSizes::of(queue, size, false)
     }
 
     /// Returns the number of tiles.

@@ -219,7 +219,7 @@ pub(crate) fn matmul<T: Factor<P>, P: Element, const E: usize>(
         products.inner = 0; // no factor is read
     }
     let are_bytes = T::DTYPE.scalar() == Some(Scalar::I8);
-    let (blocks, turned) = MatmulBlocks::of(queue, &products, are_bytes);
+    let (blocks, turned) = MatmulBlocks::of(queue, &products, T::DTYPE);
     let mut factors = [call.a, call.b];
     if turned {
         products = products.transposed();
@@ -236,7 +236,8 @@ pub(crate) fn matmul<T: Factor<P>, P: Element, const E: usize>(
         Some(bias) => bias.clone(),
         None => unread(queue, factors[0])?,
     };
-    if shares.count == 1 {
+    let is_single = shares.count == 1 && (options.activation.is_none() || !blocks.leaves_activation());
+    if is_single {
         let kernel = blocks.kernel(queue, &aliases(P::DTYPE)[first..], last_steps)?;
         let (grid, groups) = blocks.grid(shares);
         let values = parameters(&products, shares, groups, (products.out, 0), scales);

@@ -5,12 +5,12 @@ use crate::grid::folded;
 use crate::products::{MatrixPlaces, Products};
 use crate::shares::{InnerLimits, Shares};
 use crate::trusted;
-use crate::tuning::{SIZE, by_adapter, limit};
+use crate::tuning::{SIZE, by_adapter, has_twins, limit};
 use crate::typed_kernel::value;
 use crate::variants::{ACROSS, DEPTH, DOWN, KernelVariant, Tunable, WIDTH, chosen_for};
 use crate::verb_queue::VerbQueue;
 use fencepost_core::{
-    ArraySize, CommandQueue, DType, DynKernel, Element, Grid, NamedArg, Result, ShaderSource,
+    ArraySize, CommandQueue, DType, DynKernel, Element, Grid, NamedArg, Result, Scalar, ShaderSource,
 };
 
 /// Virtual file of a built-in shader. It replaces the snippet without an activation.
@@ -105,6 +105,8 @@ pub(crate) struct MatmulBlocks {
     overrides: Vec<(&'static str, f64)>,
     /// Number of workgroups, for each share of the inner index.
     groups: usize,
+    /// `true` if the device has native code for the kernel without an activation.
+    has_twin: bool,
 }
 
 /// Sizes of a kernel that computes tiles of results.
@@ -128,11 +130,12 @@ const USUAL_WIDTH: usize = 64;
 const ROWS_OF_GROUP: usize = 4;
 
 impl MatmulBlocks {
-    /// Chooses the kernel for some products. If the flag is `true`, it computes them with rows and columns exchanged.
-    pub(crate) fn of(queue: &VerbQueue<'_>, products: &Products, are_bytes: bool) -> (Self, bool) {
-        if are_bytes {
-            let sizes = TileSizes::of(queue, size_of(products));
-            return (Self::tiles(products, "matmul_bytes", &sizes), false);
+    /// Chooses the kernel for some products of factors of a type. If the flag is `true`, it computes them with rows and
+    /// columns exchanged.
+    pub(crate) fn of(queue: &VerbQueue<'_>, products: &Products, factor: DType) -> (Self, bool) {
+        let size = size_of(products);
+        if factor.scalar() == Some(Scalar::I8) {
+            return (Self::tiles(products, "matmul_bytes", &TileSizes::of(queue, size, false)), false);
         }
         let sides = [(*products, false), (products.transposed(), true)];
         let of_rows = |(side, _): &&(Products, bool)| {
@@ -150,24 +153,31 @@ impl MatmulBlocks {
         if let Some((side, turned)) = of_columns(MOST_ROWS) {
             return (Self::columns(side, limit(USUAL_WIDTH, 4)), *turned);
         }
-        let size = size_of(products);
+        let has_twin = factor.scalar() == Some(Scalar::F32) && has_twins(&queue.context());
         let variant = chosen_for(queue, Tunable::Matmul, size);
-        if let Some(width) = width_of(queue, variant)
+        if let Some(width) = width_of(queue, variant, has_twin)
             && let Some((side, turned)) = of_columns(usize::MAX)
         {
             return (Self::columns(side, width), *turned);
         }
-        let sizes = TileSizes::of_variant(variant).unwrap_or_else(|| TileSizes::of(queue, size));
-        (Self::tiles(products, "matmul_tiles", &sizes), false)
+        let sizes = TileSizes::of_variant(variant).unwrap_or_else(|| TileSizes::of(queue, size, has_twin));
+        (Self { has_twin, ..Self::tiles(products, "matmul_tiles", &sizes) }, false)
     }
 
-    /// Returns the parameters with which a variant is the same as the default for a size.
+    /// Returns the parameters with which a variant is the same as the default for a size, in products of `f32`.
     pub(crate) fn default_values(queue: &CommandQueue, size: ArraySize) -> Vec<(&'static str, u32)> {
-        if let Some(width) = width_of(queue, KernelVariant::DEFAULT) {
+        let has_twin = has_twins(&queue.context());
+        if let Some(width) = width_of(queue, KernelVariant::DEFAULT, has_twin) {
             return vec![(WIDTH, width as u32)];
         }
-        let TileSizes { across, down, depth } = TileSizes::of(queue, size);
+        let TileSizes { across, down, depth } = TileSizes::of(queue, size, has_twin);
         vec![(ACROSS, across as u32), (DOWN, down as u32), (DEPTH, depth as u32)]
+    }
+
+    /// Returns `true` if the launch of the products should leave an activation to the launch that adds their shares, even
+    /// if there is one share: a kernel with an activation has no native code.
+    pub(crate) fn leaves_activation(&self) -> bool {
+        self.has_twin
     }
 
     fn rows(queue: &VerbQueue<'_>, products: &Products) -> Self {
@@ -203,7 +213,7 @@ impl MatmulBlocks {
         products: &Products,
     ) -> Self {
         let blocks = products.rows.div_ceil(height) * products.columns.div_ceil(width);
-        Self { stem, overrides, groups: products.matrices() * blocks }
+        Self { stem, overrides, groups: products.matrices() * blocks, has_twin: false }
     }
 
     /// Divides the inner index: few workgroups with long sums have several shares. The division depends only on the
@@ -238,8 +248,11 @@ impl MatmulBlocks {
 }
 
 impl TileSizes {
-    /// Returns the default for a size.
-    pub(crate) fn of(queue: &CommandQueue, size: ArraySize) -> Self {
+    /// Returns the default for a size. With `has_twin`, the products have native code.
+    pub(crate) fn of(queue: &CommandQueue, size: ArraySize, has_twin: bool) -> Self {
+        if has_twin {
+            return Self::of_twin(size);
+        }
         let small = Self { across: limit(8, 4), down: limit(8, 2), depth: limit(16, 4) };
         let on_processor = Self { across: small.across, down: limit(4, 2), depth: limit(32, 4) };
         // A small tile fits on each device. A large one loads an element for more products, and needs many results.
@@ -259,6 +272,13 @@ impl TileSizes {
         Some(Self { across: side(ACROSS)?, down: side(DOWN)?, depth: side(DEPTH)? })
     }
 
+    /// Returns the tile for native code. It packs the elements of each row and each column of neighbouring tiles once, so
+    /// tiles of many rows repeat less of that work; but few results should have as many tiles as there are threads.
+    fn of_twin(size: ArraySize) -> Self {
+        let tall = Self { across: limit(8, 4), down: limit(32, 4), depth: limit(16, 4) };
+        if size == ArraySize::Many { tall } else { Self::large() }
+    }
+
     fn results(&self) -> usize {
         16 * self.across * self.down
     }
@@ -276,11 +296,12 @@ pub(crate) fn size_of_results(results: usize) -> ArraySize {
 }
 
 /// Returns the number of columns of a workgroup of the kernel for columns, if it computes products of many rows.
-fn width_of(queue: &CommandQueue, variant: KernelVariant) -> Option<usize> {
+fn width_of(queue: &CommandQueue, variant: KernelVariant, has_twin: bool) -> Option<usize> {
     if let Some(width) = variant.get(WIDTH) {
         return Some(width as usize);
     }
-    if variant != KernelVariant::DEFAULT {
+    // Native code is faster, except for few rows.
+    if variant != KernelVariant::DEFAULT || has_twin {
         return None;
     }
     // The lanes of a processor execute neighbouring columns, and share the loads of the left factor.

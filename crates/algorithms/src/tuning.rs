@@ -5,7 +5,8 @@
 //! saved graph can be loaded wherever its features are supported.
 
 use crate::variants::KernelVariant;
-use fencepost_core::{AdapterKind, CommandQueue};
+use fencepost_core::trusted_kernel;
+use fencepost_core::{AdapterKind, CommandQueue, Context};
 
 /// Override of the workgroup size.
 pub(crate) const SIZE: &str = "WORKGROUP";
@@ -59,6 +60,15 @@ pub(crate) fn lanes(queue: &CommandQueue) -> Option<f64> {
 /// in subgroups and switches between them at each barrier.
 pub(crate) fn barriers_are_dear(queue: &CommandQueue) -> bool {
     is_processor(queue) && queue.context().info().subgroup.is_some()
+}
+
+/// Returns `true` if the device has native code for some kernels, in place of machine code made of their texts.
+pub(crate) fn has_twins(context: &Context) -> bool {
+    #[cfg(feature = "validation")]
+    if FORCED.get().is_some_and(|forced| forced.card) {
+        return false;
+    }
+    trusted_kernel::has_twins(context)
 }
 
 /// Returns `true` if, according to the graphics interface, a processor executes the kernels of the queue.

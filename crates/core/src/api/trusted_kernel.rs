@@ -3,10 +3,12 @@
 //! functions.
 #![allow(unsafe_code, reason = "the caller proves what the device does not check")]
 
+use crate::api::context::Context;
 use crate::api::context::kernels::{Job, compiled, dynamic, job};
 use crate::api::kernel::{DynKernel, Kernel};
 use crate::api::queue::CommandQueue;
 use crate::arrays::device_array::DeviceArray;
+use crate::device::adapter::AdapterInfo;
 use crate::error::{CommandKind, Result};
 pub use crate::scheduler::enqueue::TakenRoom;
 #[cfg(feature = "validation")]
@@ -81,6 +83,12 @@ pub unsafe fn trusted_kernel_from_source(
 ) -> Result<DynKernel> {
     let job = of_verb(queue, verb, Job::new(source.clone(), entry, overrides));
     dynamic(queue.owner(), &job.with_trust(granted(queue, trust)))
+}
+
+/// Returns `true` if the device of a context has native code for some built-in kernels: the CPU device, outside of a
+/// browser.
+pub fn has_twins(context: &Context) -> bool {
+    cfg!(cpu_threads) && context.info().backend == AdapterInfo::CPU_BACKEND
 }
 
 /// Waits until the backlog has room, and reserves room for all commands of a verb. A captured queue needs no room.
