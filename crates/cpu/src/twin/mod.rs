@@ -1,13 +1,14 @@
 //! Native code for some built-in kernels.
 //!
-//! A twin computes what some workgroups of a kernel compute, with the same grid, parameters and buffers, but faster than
-//! machine code made of the text. It belongs to one text: a kernel with another text, such as one with a type or an
+//! A twin computes what some workgroups of a kernel compute, with the same grid, parameters and buffers, but faster
+//! than machine code made of the text. It belongs to one text: a kernel with another text, such as one with a type or an
 //! expression from user code, or one that a test has edited, has no twin. Integers and copied numbers are the same as
 //! those of the text; sums of floats may be added in another order, within the tolerance that the kernel states.
 //!
 //! The results of a workgroup do not depend on the workgroups of the same run, because each run has those that a thread
 //! happens to take. The interpreter and the checks use the text.
 
+mod fft;
 #[cfg(test)]
 mod harness;
 mod matmul;
@@ -16,12 +17,14 @@ use crate::error::Fault;
 use crate::program::Program;
 use crate::run::GridRun;
 use fencepost_kernels::ShaderSource;
+use fft::FftTwin;
 use matmul::MatmulTwin;
 use naga::{Expression, Literal};
 
 /// Native code of a built-in kernel.
 pub(crate) enum Twin {
     Matmul(MatmulTwin),
+    Fft(FftTwin),
 }
 
 impl Twin {
@@ -29,13 +32,15 @@ impl Twin {
     pub(crate) fn of(program: &Program) -> Option<Self> {
         let twin = match program.name() {
             "matmul_tiles" => Self::Matmul(MatmulTwin::of(program)?),
+            "fft" | "fft_in_place" | "fft_real" | "fft_to_real" => Self::Fft(FftTwin::of(program)?),
             _ => return None,
         };
         is_built_in(program).then_some(twin)
     }
 
-    /// Executes workgroups from the first one of a run on, and returns the number of the first one that is left. Some are
-    /// left if the run has a seed, or if they access elements outside of a buffer: then the text defines the results.
+    /// Executes workgroups from the first one of a run on, and returns the number of the first one that is left. Some
+    /// are left if the run has a seed, or if they access elements outside of a buffer: then the text defines the
+    /// results.
     ///
     /// # Errors
     /// [`Fault::Stopped`] if the caller stopped the run.
@@ -45,6 +50,7 @@ impl Twin {
         }
         match self {
             Self::Matmul(twin) => twin.run(run),
+            Self::Fft(twin) => twin.run(run),
         }
     }
 }
