@@ -7,7 +7,7 @@ use crate::fft_table::{FftPass, SWAP_ELEMENTS, SWAP_RESULTS, TILE};
 use crate::grid::folded;
 use crate::refusals::check;
 use crate::trusted;
-use crate::tuning::{WIDE, by_adapter, limit, tuned};
+use crate::tuning::{WIDE, by_adapter, has_twins, limit, tuned};
 use crate::typed_kernel::value;
 use crate::verb_queue::VerbQueue;
 use fencepost_core::{
@@ -96,6 +96,14 @@ pub(crate) struct AlongAxis<'a> {
     pub(crate) frames: Frames,
 }
 
+/// Longest line that one thread transforms while others have none.
+const LONG_ALONE: usize = 1 << 17;
+/// Number of neighbouring columns that a workgroup transforms together, if they are long: so many elements are in a
+/// cache line.
+const LONG_TOGETHER: usize = 8;
+/// Index of the memory of long lines in the scratch memory of [`FftLaunches`].
+const FOR_TILES: usize = 2;
+
 /// A launch whose arguments are known.
 struct FftLaunch {
     kernel: DynKernel,
@@ -104,39 +112,41 @@ struct FftLaunch {
     /// Array that is read; `None` if the kernel works in place.
     x: Option<Numbers>,
     out: Numbers,
+    /// Memory for the tiles of long lines.
+    tiles: Option<ComplexArray>,
 }
 
 /// The launches of a verb. All of them are made, and their scratch memory is taken, before the first one is enqueued.
 pub(crate) struct FftLaunches<'a> {
     queue: &'a VerbQueue<'a>,
     table: ComplexArray,
-    /// Scratch memory between two passes.
-    between: [Option<ComplexArray>; 2],
+    /// Scratch memory between two passes, which is either of the first two arrays, and that of long lines.
+    scratch: [Option<ComplexArray>; 3],
     list: Vec<FftLaunch>,
 }
 
 impl<'a> FftLaunches<'a> {
     pub(crate) fn new(queue: &'a VerbQueue<'a>, table: &ComplexArray) -> Self {
-        Self { queue, table: table.clone(), between: [None, None], list: Vec::new() }
+        Self { queue, table: table.clone(), scratch: [None, None, None], list: Vec::new() }
     }
 
     /// Adds the launches of transforms, in place if `to` is `None`. There must be at least one transform.
     #[track_caller]
     pub(crate) fn transform(&mut self, along: AlongAxis<'_>, from: &End, to: Option<&End>) -> Result<()> {
-        let passes = &along.transform.passes;
+        let passes = self.passes_of(along);
         let last = passes.len() - 1;
         if last == 0 && to.is_none() {
-            return self.pass(along, 0, from, None);
+            return self.pass(along, passes, 0, from, None);
         }
         let to = to.unwrap_or(from);
         let mut source = from.clone();
         for (at, pass) in passes.iter().enumerate() {
             if at == last {
-                return self.pass(along, at, &source, Some(to));
+                return self.pass(along, passes, at, &source, Some(to));
             }
-            let array = self.between(at % 2, count_of([along.batches, pass.n, along.columns]))?;
+            let array = self.scratch(at % 2, count_of([along.batches, pass.n, along.columns]))?;
             let sink = End::complex(&array, pass.n);
-            self.pass(along, at, &source, Some(&sink))?;
+            self.pass(along, passes, at, &source, Some(&sink))?;
             source = sink;
         }
         Ok(())
@@ -182,24 +192,49 @@ impl<'a> FftLaunches<'a> {
         self.transform(along, &End::complex(&pairs, half), Some(&to))
     }
 
-    /// Returns one of the two arrays between passes.
+    /// Returns the passes of transforms: those for long lines if the device has native code for them, unless there are
+    /// so few lines that threads would have none, or too many for the memory.
+    fn passes_of<'t>(&self, along: AlongAxis<'t>) -> &'t [FftPass] {
+        let AlongAxis { transform, batches, columns, .. } = along;
+        let context = self.queue.context();
+        let Some(long) = transform.long.as_deref().filter(|_| has_twins(&context)) else {
+            return &transform.passes;
+        };
+        let lines = batches.saturating_mul(columns);
+        let n = long[0].n;
+        let is_many = lines >= n.div_ceil(LONG_ALONE).min(LONG_TOGETHER);
+        let bytes = count_of([2 * size_of::<[f32; 2]>(), lines.next_multiple_of(LONG_TOGETHER), n]);
+        let info = context.info();
+        let fits = bytes as u64 <= info.max_array.min(info.max_binding);
+        if is_many && fits { long } else { &transform.passes }
+    }
+
+    /// Returns one of the arrays of scratch memory.
     #[track_caller]
-    fn between(&mut self, at: usize, len: usize) -> Result<ComplexArray> {
-        if let Some(array) = self.between[at].as_ref().filter(|array| array.len() >= len) {
+    fn scratch(&mut self, at: usize, len: usize) -> Result<ComplexArray> {
+        if let Some(array) = self.scratch[at].as_ref().filter(|array| array.len() >= len) {
             return Ok(array.clone());
         }
         let array = scratch(self.queue, len)?;
-        self.between[at] = Some(array.clone());
+        self.scratch[at] = Some(array.clone());
         Ok(array)
     }
 
     /// Adds the launch of a pass, in place if there is no sink.
-    fn pass(&mut self, along: AlongAxis<'_>, at: usize, source: &End, sink: Option<&End>) -> Result<()> {
-        let AlongAxis { transform, batches, columns, inverse, factor, frames } = along;
-        let pass: FftPass = transform.passes[at];
-        let is_last = at + 1 == transform.passes.len();
+    #[track_caller]
+    fn pass(
+        &mut self,
+        along: AlongAxis<'_>,
+        passes: &[FftPass],
+        at: usize,
+        source: &End,
+        sink: Option<&End>,
+    ) -> Result<()> {
+        let AlongAxis { batches, columns, inverse, factor, frames, .. } = along;
+        let pass: FftPass = passes[at];
+        let is_last = at + 1 == passes.len();
         let out = sink.unwrap_or(source);
-        let (kernel, has_real) = self.kernel(source, sink)?;
+        let (kernel, has_real) = self.kernel(source, sink, pass.is_long)?;
         let frames = if has_real { frames } else { Frames::ONE };
         let mut swaps = pass.swaps;
         if inverse && at == 0 {
@@ -211,7 +246,11 @@ impl<'a> FftLaunches<'a> {
         let lines = batches * columns * pass.steps();
         let most = limit(TILE, 24).max(pass.size) / pass.size;
         // A processor has few workgroups at once. On a card, more workgroups have less, but still neighbouring lines.
-        let share = by_adapter(self.queue, most, most.min(lines.div_ceil(1024).max(8)));
+        let usual = by_adapter(self.queue, most, most.min(lines.div_ceil(1024).max(8)));
+        let together = if columns == 1 { 1 } else { LONG_TOGETHER };
+        let share = if pass.is_long { together } else { usual };
+        let of_tiles = count_of([2, lines.next_multiple_of(share), pass.size]);
+        let tiles = if pass.is_long { Some(self.scratch(FOR_TILES, of_tiles)?) } else { None };
         let counts = [
             ("lines", lines),
             ("share", share),
@@ -241,12 +280,12 @@ impl<'a> FftLaunches<'a> {
         values.push(value("scale", if is_last { factor as f32 } else { 1.0 }));
         let x = sink.map(|_| source.numbers.clone());
         let grid = Grid::groups(folded(lines.div_ceil(share)));
-        self.list.push(FftLaunch { kernel, grid, values, x, out: out.numbers.clone() });
+        self.list.push(FftLaunch { kernel, grid, values, x, out: out.numbers.clone(), tiles });
         Ok(())
     }
 
     /// Compiles the kernel of a pass, and returns `true` with it if one of its ends has real numbers.
-    fn kernel(&self, source: &End, sink: Option<&End>) -> Result<(DynKernel, bool)> {
+    fn kernel(&self, source: &End, sink: Option<&End>, is_long: bool) -> Result<(DynKernel, bool)> {
         let mirrored = ("MIRRORED", f64::from(source.mirrored));
         let (stem, overrides, has_real) = match (&source.numbers, sink) {
             (_, None) => ("fft_in_place", vec![], false),
@@ -256,7 +295,14 @@ impl<'a> FftLaunches<'a> {
             }
             _ => ("fft", vec![mirrored], false),
         };
-        Ok((compiled(self.queue, stem, &tuned(self.queue, &overrides))?, has_real))
+        let overrides = tuned(self.queue, &overrides);
+        let kernel = if is_long {
+            let long = built_in(stem)?.with_snippet("fft_memory", "fft_long");
+            trusted::kernel_from_source(self.queue, &long, stem, &overrides, false)?
+        } else {
+            compiled(self.queue, stem, &overrides)?
+        };
+        Ok((kernel, has_real))
     }
 
     /// Adds the launch that divides transforms of pairs into spectra, or joins spectra to such transforms.
@@ -278,14 +324,15 @@ impl<'a> FftLaunches<'a> {
         values.push(value("scale", (0.5 * along.factor) as f32));
         let x = Some(Numbers::Complex(x.clone()));
         let out = Numbers::Complex(out.clone());
-        self.list.push(FftLaunch { kernel, grid: Grid::threads([n]), values, x, out });
+        let grid = Grid::threads([n]);
+        self.list.push(FftLaunch { kernel, grid, values, x, out, tiles: None });
         Ok(())
     }
 
     /// Enqueues the launches.
     #[track_caller]
     pub(crate) fn enqueue(self) -> Result<()> {
-        for FftLaunch { kernel, grid, values, x, out } in &self.list {
+        for FftLaunch { kernel, grid, values, x, out, tiles } in &self.list {
             let mut args: Vec<NamedArg<'_>> = values.clone();
             args.push((Some("table".into()), DynArg::Read(&self.table)));
             if let Some(x) = x {
@@ -293,6 +340,9 @@ impl<'a> FftLaunches<'a> {
             }
             let written = if x.is_some() { "out" } else { "x" };
             args.push((Some(written.into()), DynArg::ReadWrite(out.buffer())));
+            if let Some(tiles) = tiles {
+                args.push((Some("tiles".into()), DynArg::ReadWrite(tiles)));
+            }
             self.queue.launch_dyn(kernel, *grid, args)?;
         }
         Ok(())
@@ -315,8 +365,11 @@ pub(crate) fn scratch(queue: &VerbQueue<'_>, len: usize) -> Result<ComplexArray>
 
 /// Compiles a built-in kernel without an element type.
 pub(crate) fn compiled(queue: &VerbQueue<'_>, stem: &str, overrides: &[(&str, f64)]) -> Result<DynKernel> {
-    let source = ShaderSource::builtin(&format!("{stem}.wgsl"))?;
-    trusted::kernel_from_source(queue, &source, stem, overrides, false)
+    trusted::kernel_from_source(queue, &built_in(stem)?, stem, overrides, false)
+}
+
+fn built_in(stem: &str) -> Result<ShaderSource> {
+    Ok(ShaderSource::builtin(&format!("{stem}.wgsl"))?)
 }
 
 /// Returns an array of complex numbers with one dimension.

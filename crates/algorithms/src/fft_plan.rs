@@ -1,6 +1,7 @@
 //! Plans of Fourier transforms: their lengths, axes and tables.
 
 use crate::fft_table::{FftPass, FftTable, is_length, most_in_one};
+use crate::tuning::has_twins;
 use crate::verb_queue::VerbQueue;
 use fencepost_core::{Context, DeviceArray, Element, Error, ErrorDetail, Result};
 use std::sync::Arc;
@@ -42,7 +43,7 @@ impl FftNorm {
 /// # Cost
 /// For a length n with the prime factors 2, 3, 5 and 7, the tables have less than n complex numbers up to 1,024, and at
 /// most 2,600 + n / 1,024 above. Another length needs up to 3.5 n more, and a Fourier transform of up to 2.5 n numbers
-/// on the host.
+/// on the host. On the CPU device, a length above 1,024 needs up to n more, or up to 3 n for another length.
 ///
 /// # Example
 /// ```
@@ -148,6 +149,8 @@ impl RealFftPlan {
 #[derive(Clone, Debug)]
 pub(crate) struct Transform {
     pub(crate) passes: Vec<FftPass>,
+    /// Passes in place of `passes` whose lines have all elements, for a device with native code.
+    pub(crate) long: Option<Vec<FftPass>>,
     /// Place of the roots of the length, if two real numbers are one element of the passes.
     pub(crate) halves: Option<usize>,
 }
@@ -155,7 +158,7 @@ pub(crate) struct Transform {
 impl Transform {
     /// Returns the transform of complex numbers, and adds its numbers to the table.
     fn of_complex(table: &mut FftTable, n: usize) -> Self {
-        Self { passes: table.transform(n), halves: None }
+        Self { passes: table.transform(n), long: None, halves: None }
     }
 
     /// Returns the transform of real numbers, and adds its numbers to the table. In one pass, a transform of twice as
@@ -164,7 +167,13 @@ impl Transform {
         if !n.is_multiple_of(2) || n <= most_in_one() {
             return Self::of_complex(table, n);
         }
-        Self { passes: table.transform(n / 2), halves: Some(table.roots(n)) }
+        Self { passes: table.transform(n / 2), long: None, halves: Some(table.roots(n)) }
+    }
+
+    /// Adds passes for long lines, if the device has native code for them.
+    pub(crate) fn with_long(self, ctx: &Context, table: &mut FftTable) -> Self {
+        let long = if has_twins(ctx) { table.long(&self.passes) } else { None };
+        Self { long, ..self }
     }
 }
 
@@ -192,8 +201,8 @@ impl SharedPlan {
             let known = lengths[..at].iter().position(|&known| known == n).filter(|_| !is_real);
             transforms.push(match known {
                 Some(known) => transforms[known].clone(),
-                None if is_real => Transform::of_real(&mut table, n),
-                None => Transform::of_complex(&mut table, n),
+                None if is_real => Transform::of_real(&mut table, n).with_long(ctx, &mut table),
+                None => Transform::of_complex(&mut table, n).with_long(ctx, &mut table),
             });
         }
         let table = uploaded(ctx, table)?;

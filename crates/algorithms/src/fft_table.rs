@@ -21,8 +21,10 @@ type Complex = [f64; 2];
 const LONGEST: usize = 1 << 24;
 /// Longest transform of another length.
 const LONGEST_OTHER: usize = 1 << 22;
-/// Number of elements of a tile in `fft_tile.wgsl`.
+/// Number of elements of a tile in `fft_memory.wgsl`.
 pub(crate) const TILE: usize = 1024;
+/// Maximum number of stages of a pass.
+const MOST_STAGES: usize = 8;
 /// Number of fine roots of a length in `fft_tile.wgsl`.
 const FINE: usize = 1024;
 /// Prime factors of the lengths that are divided into stages.
@@ -65,6 +67,8 @@ pub(crate) struct FftPass {
     pub(crate) out_factors: usize,
     /// Exchanges of real and imaginary parts, as in `fft_tile.wgsl`.
     pub(crate) swaps: u32,
+    /// `true` if a line may be longer than a tile in the memory of a workgroup.
+    pub(crate) is_long: bool,
 }
 
 impl FftPass {
@@ -98,6 +102,33 @@ impl FftTable {
         if is_smooth(n) { self.stockham(n) } else { self.bluestein(n) }
     }
 
+    /// Returns other passes for a transform, whose lines have all elements, and adds the roots of their stages. Returns
+    /// `None` if the lines have all elements already, or would need too many stages.
+    pub(crate) fn long(&mut self, passes: &[FftPass]) -> Option<Vec<FftPass>> {
+        let &FftPass { n, size, .. } = passes.first()?;
+        let radices = radices(n);
+        if size == n || radices.len() > MOST_STAGES {
+            return None;
+        }
+        let stages = self.stages(&radices);
+        // A convolution has two transforms. The first pass of each may have factors of elements, and the last of results.
+        let transforms = passes.iter().filter(|pass| pass.before == 1).count();
+        let joined = |parts: &[FftPass]| {
+            let last = parts[parts.len() - 1];
+            let radices = packed(&radices);
+            FftPass {
+                size: n,
+                radices,
+                stages,
+                is_long: true,
+                x_factors: parts[0].x_factors,
+                before: 1,
+                ..last
+            }
+        };
+        Some(passes.chunks(passes.len() / transforms).map(joined).collect())
+    }
+
     /// Adds the fine and the coarse roots of `n`, and returns their place.
     pub(crate) fn roots(&mut self, n: usize) -> usize {
         let fine = (0..FINE).map(|k| root(k, n));
@@ -123,17 +154,17 @@ impl FftTable {
             // Passes of one size have the same stages.
             let known = passes.iter().find(|pass| pass.size == size).map(|pass| pass.stages);
             let stages = known.unwrap_or_else(|| self.stages(&radices));
-            let packed = radices.iter().rev().fold(0, |packed, &radix| (packed << 4) | radix as u32);
             let none = FftPass {
                 n,
                 size,
-                radices: packed,
+                radices: packed(&radices),
                 before,
                 stages,
                 roots,
                 x_factors: 0,
                 out_factors: 0,
                 swaps: 0,
+                is_long: false,
             };
             passes.push(none);
             before *= size;
@@ -246,6 +277,11 @@ fn radices(size: usize) -> Vec<usize> {
     radices
 }
 
+/// Returns the radices of stages in one number, as in [`FftPass`].
+fn packed(radices: &[usize]) -> u32 {
+    radices.iter().rev().fold(0, |packed, &radix| (packed << 4) | radix as u32)
+}
+
 /// Returns the length of the transforms of a convolution that computes one of `n` elements.
 fn convolution_length(n: usize) -> usize {
     let least = 2 * n - 1;
@@ -307,6 +343,29 @@ mod tests {
         }
         assert_eq!((sizes(1 << 16), sizes(1 << 20)), (vec![256, 256], vec![128, 128, 64]));
         assert_eq!((radices(1024), radices(6), radices(16)), (vec![4, 4, 8, 8], vec![2, 3], vec![4, 4]));
+    }
+
+    #[test]
+    fn long_passes_have_the_steps_of_the_passes_that_they_replace() {
+        let mut table = FftTable::default();
+        for n in [2048, 1 << 16, 1 << 20, 3000, 4099] {
+            let passes = table.transform(n);
+            let long = table.long(&passes).expect("the length has several passes, and few stages");
+            assert_eq!(long.len(), if is_smooth(n) { 1 } else { 2 });
+            let of_each = passes.len() / long.len();
+            for (at, pass) in long.iter().enumerate() {
+                let parts = &passes[at * of_each..][..of_each];
+                let last = parts[of_each - 1];
+                assert_eq!((pass.n, pass.size, pass.steps(), pass.before), (last.n, last.n, 1, 1));
+                assert_eq!((parts[0].before, pass.x_factors), (1, parts[0].x_factors));
+                assert_eq!((pass.out_factors, pass.swaps), (last.out_factors, last.swaps));
+                assert!(pass.stages + pass.size <= table.values.len() + 1 && pass.is_long);
+            }
+        }
+        for n in [1, 1024, 3_usize.pow(14)] {
+            let passes = table.transform(n);
+            assert!(table.long(&passes).is_none(), "{n} has one pass, or many stages");
+        }
     }
 
     #[test]

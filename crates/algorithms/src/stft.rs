@@ -93,7 +93,7 @@ impl StftPlan {
             return Err(ErrorDetail::Value { object, found, needed }.into());
         }
         let mut table = FftTable::default();
-        let transform = Arc::new(Transform::of_real(&mut table, n));
+        let transform = Arc::new(Transform::of_real(&mut table, n).with_long(ctx, &mut table));
         let place = table.pairs(window);
         let table = uploaded(ctx, table)?;
         let window = window.into();

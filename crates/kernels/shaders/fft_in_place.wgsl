@@ -6,6 +6,7 @@
 // Barriers   those of fft_tile, and two
 // Tolerance  as fft_tile
 //#use butterflies
+//#use fft_memory
 //#use fft_tile
 override WORKGROUP: u32 = 128;
 @group(0) @binding(0) var<uniform> params: FftPass;
@@ -31,7 +32,7 @@ fn fft_in_place(
     load_tile(first, rows, lane);
     // The tile's elements are read before the first one is written.
     storageBarrier();
-    workgroupBarrier();
-    let tile = transform_tile(rows, lane);
+    tile_barrier();
+    let tile = transform_tile(first, rows, lane);
     store_tile(first, rows, tile, lane);
 }

@@ -8,6 +8,7 @@
 // Barriers   those of fft_tile, and one
 // Tolerance  as fft_tile
 //#use butterflies
+//#use fft_memory
 //#use fft_spectra
 //#use fft_tile
 override WORKGROUP: u32 = 128;
@@ -44,7 +45,7 @@ fn fft_to_real(
     let first = (group.y * groups.x + group.x) * params.share;
     let rows = rows_from(first);
     load_tile(first, rows, lane);
-    workgroupBarrier();
-    let tile = transform_tile(rows, lane);
+    tile_barrier();
+    let tile = transform_tile(first, rows, lane);
     store_tile(first, rows, tile, lane);
 }

@@ -26,6 +26,8 @@ pub(crate) const SNIPPETS: &[(&str, &str)] = &[
     ("exact_sum", include_str!("../shaders/lib/exact_sum.wgsl")),
     ("exact_window", include_str!("../shaders/lib/exact_window.wgsl")),
     ("exact_words", include_str!("../shaders/lib/exact_words.wgsl")),
+    ("fft_long", include_str!("../shaders/lib/fft_long.wgsl")),
+    ("fft_memory", include_str!("../shaders/lib/fft_memory.wgsl")),
     ("fft_spectra", include_str!("../shaders/lib/fft_spectra.wgsl")),
     ("fft_tile", include_str!("../shaders/lib/fft_tile.wgsl")),
     ("finish", include_str!("../shaders/lib/finish.wgsl")),

@@ -242,6 +242,13 @@ impl ShaderSource {
         Self { text: edit(&self.text).into(), builtin: false, ..self }
     }
 
+    /// Returns the source with the built-in snippet `other` in place of the snippet `used`. It has no CPU reference.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn with_snippet(self, used: &str, other: &str) -> Self {
+        self.edited(|text| text.replace(&format!("{USE} {used}\n"), &format!("{USE} {other}\n")))
+    }
+
     /// Returns a source whose kernel reads its number of elements from the array [`PART_COUNT`](crate::PART_COUNT),
     /// limited by `params.n`.
     #[doc(hidden)]

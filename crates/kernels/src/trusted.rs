@@ -131,7 +131,8 @@ const TRUSTED: &[TrustedKernel] = &[
     all(
         "fft",
         "lines are below their number, which the host derives from the shape, and so are the places of their elements; the lines \
-         of a tile fit into it, and a stage reads the elements that the one before it wrote; the host makes all roots and factors",
+         of a tile fit into it, and a stage reads the elements that the one before it wrote; the host makes all roots and factors, and \
+         two tiles of an array for each tile of long lines",
     ),
     all(
         "fft_halves",

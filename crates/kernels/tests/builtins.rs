@@ -89,6 +89,23 @@ fn the_products_of_matrices_are_valid_for_all_their_types() {
 }
 
 #[test]
+fn transforms_of_long_lines_have_their_tiles_in_an_array() {
+    for name in ["fft.wgsl", "fft_in_place.wgsl", "fft_real.wgsl", "fft_to_real.wgsl"] {
+        let source = ShaderSource::builtin(name).unwrap();
+        let long = source.clone().with_snippet("fft_memory", "fft_long");
+        let [usual, long] = [source, long].map(|source| {
+            let module = Module::parse(&source).unwrap_or_else(|error| panic!("{name}: {error}"));
+            module.interface(stem(name), &[]).unwrap()
+        });
+        assert!(usual.workgroup_memory > 0 && long.workgroup_memory == 0, "{name}");
+        let names = |interface: &fencepost_kernels::Interface| {
+            interface.bindings.iter().map(|binding| binding.name.clone()).collect::<Vec<_>>()
+        };
+        assert_eq!(names(&long), [names(&usual), vec!["tiles".into()]].concat());
+    }
+}
+
+#[test]
 fn every_builtin_runs_on_any_device_and_with_immediates() {
     for (name, _) in builtins() {
         let module = Module::parse(&ShaderSource::builtin(name).unwrap()).unwrap();

@@ -144,6 +144,7 @@ const TRANSFORMS: &[&str] = &[
     "fft",
     "fft_halves",
     "fft_in_place",
+    "fft_memory",
     "fft_real",
     "fft_spectra",
     "fft_tile",
@@ -362,15 +363,11 @@ fn edit(
     }
 }
 
-/// Returns the text with the types that another form of it names.
+/// Returns the text with the types and the snippets that another form of it names.
 fn with_alias(text: &str, typed: &str) -> String {
-    let aliases = |text: &str| {
-        text.lines().filter(|line| line.starts_with("alias ")).map(str::to_owned).collect::<Vec<_>>()
-    };
-    aliases(text)
-        .iter()
-        .zip(aliases(typed))
-        .fold(text.to_owned(), |text, (own, typed)| text.replace(own, &typed))
+    let is_named = |line: &&str| line.starts_with("alias ") || line.starts_with("//#use ");
+    let named = |text: &str| text.lines().filter(is_named).map(str::to_owned).collect::<Vec<_>>();
+    named(text).iter().zip(named(typed)).fold(text.to_owned(), |text, (own, typed)| text.replace(own, &typed))
 }
 
 /// Results of all rounds of a call; `None` if a check of the CPU found a mistake, or the queue failed.

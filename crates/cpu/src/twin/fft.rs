@@ -14,7 +14,7 @@ use std::sync::atomic::Ordering::Relaxed;
 use std::sync::atomic::{AtomicU32, AtomicU64};
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// Maximum number of elements of the tile of a workgroup, as in `fft_tile.wgsl`.
+/// Maximum number of elements of the tile of a workgroup, as in `fft_memory.wgsl`.
 const TILE: u32 = 1024;
 /// Number of fine roots of a table, as in `fft_tile.wgsl`.
 const FINE: u32 = 1024;
@@ -184,17 +184,27 @@ impl<'r> FftPassRun<'r> {
         let &FftTwin { source, sink, .. } = twin;
         let params: PassParams = bytemuck::pod_read_unaligned(run.params.get(..size_of::<PassParams>())?);
         let is_in_place = sink == PassSink::InPlace;
-        let [x, table, out] = match *run.buffers {
-            [table, x] if is_in_place => [x, table, x],
-            [x, table, out] if !is_in_place => [x, table, out],
+        // A kernel for long lines has an array for the tiles, which native code does not need.
+        let ([x, table, out], tiles) = match *run.buffers {
+            [table, x] if is_in_place => ([x, table, x], None),
+            [table, x, tiles] if is_in_place => ([x, table, x], Some(tiles)),
+            [x, table, out] if !is_in_place => ([x, table, out], None),
+            [x, table, out, tiles] if !is_in_place => ([x, table, out], Some(tiles)),
             _ => return None,
         };
         if [x, table, out].iter().any(|cells| cells.len() < size_of::<[f32; 2]>()) {
             return None;
         }
-        let PassParams { share, size, steps, before, inner, frames, .. } = params;
-        let is_pass = ![share, size, steps, before, inner, frames].contains(&0)
-            && u64::from(share) * u64::from(size) <= u64::from(TILE)
+        let PassParams { lines, share, size, steps, before, inner, frames, .. } = params;
+        if [share, size, steps, before, inner, frames].contains(&0) {
+            return None;
+        }
+        let tile = u64::from(share) * u64::from(size);
+        let fits = tiles.map_or(tile <= u64::from(TILE), |tiles| {
+            let all = u128::from(tile) * 2 * u128::from(lines.div_ceil(share));
+            all <= (tiles.len() / size_of::<[f32; 2]>()) as u128
+        });
+        let is_pass = fits
             && product_of_radices(params.radices) == u64::from(size)
             // The elements of a line are its results then.
             && (!is_in_place || (steps == 1 && before == 1));
@@ -459,8 +469,9 @@ fn blocks(size: usize) -> impl Iterator<Item = Range<usize>> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::harness::{Launch, bits, built_in};
+    use super::super::harness::{Launch, bits, program};
     use super::*;
+    use fencepost_kernels::ShaderSource;
 
     /// Half a unit in the last place of numbers from 1 to 2.
     const U: f64 = 1.0 / 16_777_216.0;
@@ -470,6 +481,8 @@ mod tests {
         program: Arc<Program>,
         params: PassParams,
         buffers: Vec<Vec<f32>>,
+        /// Index of the buffer with the results. The tiles of long lines come after it.
+        results: usize,
     }
 
     impl Case {
@@ -524,14 +537,19 @@ mod tests {
         ("fft_to_real", "PAIRS"),
     ];
 
+    /// Radices of a line that is longer than a tile in the memory of a workgroup.
+    const LONG: &[u32] = &[4, 8, 8, 8];
+
     fn case(rng: &mut fastrand::Rng, at: usize) -> Case {
         let (stem, flag) = KERNELS[at % KERNELS.len()];
-        let radices = RADICES[rng.usize(..RADICES.len())];
+        let is_long = at % 3 == 0;
+        let is_longer = is_long && at < 30;
+        let radices = if is_longer { LONG } else { RADICES[rng.usize(..RADICES.len())] };
         let size: u32 = radices.iter().product();
         let is_in_place = stem == "fft_in_place";
         // The first or the second of two passes, or the only one.
         let [steps, before] =
-            if is_in_place { [1, 1] } else { [[1, 1], [6, 1], [6, 2], [3, 3]][rng.usize(..4)] };
+            if is_in_place || is_long { [1, 1] } else { [[1, 1], [6, 1], [6, 2], [3, 3]][rng.usize(..4)] };
         let n = steps * size;
         let batches = rng.u32(1..4);
         let inner = [1, 1, 5][rng.usize(..3)];
@@ -588,11 +606,18 @@ mod tests {
         let x = numbers(rng, parts("fft_real") * x_size * batches * inner);
         let out = numbers(rng, parts("fft_to_real") * out_size * batches * inner);
         let table: Vec<f32> = table.into_iter().flatten().collect();
-        let buffers = if is_in_place { vec![table, x] } else { vec![x, table, out] };
+        let mut buffers = if is_in_place { vec![table, x] } else { vec![x, table, out] };
+        let results = buffers.len() - 1;
+        let source = ShaderSource::builtin(&format!("{stem}.wgsl")).expect("the shader is built in");
+        let source = if is_long {
+            buffers.push(numbers(rng, 4 * lines.next_multiple_of(share) * size));
+            source.with_snippet("fft_memory", "fft_long")
+        } else {
+            source
+        };
         let overrides = [("WORKGROUP", 4.0), (flag, 1.0)];
         let overrides = if flag.is_empty() { &overrides[..1] } else { &overrides[..] };
-        let program = built_in(&format!("{stem}.wgsl"), overrides);
-        Case { program, params, buffers }
+        Case { program: program(&source, overrides), params, buffers, results }
     }
 
     fn cases() -> impl Iterator<Item = Case> {
@@ -606,12 +631,12 @@ mod tests {
             let expected = case.launch().of_text(&case.program);
             let found = case.launch().of_twin(&case.program);
             let name = case.program.name();
-            let (found_results, found_others) = found.split_last().expect("there are buffers");
-            let (results, others) = expected.split_last().expect("there are buffers");
-            assert!(bits(found_others) == bits(others), "the elements of `{name}` stay");
+            let is_kept = bits(&found[..case.results]) == bits(&expected[..case.results]);
+            assert!(is_kept, "the elements of `{name}` stay");
+            let [found, expected] = [&found[case.results], &expected[case.results]];
             let square = |x: f32| f64::from(x) * f64::from(x);
-            let norm: f64 = results.iter().map(|&x| square(x)).sum();
-            let wrong: f64 = found_results.iter().zip(results).map(|(a, b)| square(a - b)).sum();
+            let norm: f64 = expected.iter().map(|&x| square(x)).sum();
+            let wrong: f64 = found.iter().zip(expected).map(|(a, b)| square(a - b)).sum();
             let bound = 3.0 * (2.0 + f64::from(case.params.size).log2()) * U;
             let error = (wrong / norm.max(1.0)).sqrt();
             assert!(error <= bound, "`{name}`, error {error:e}, bound {bound:e}: {:?}", case.params);
@@ -633,9 +658,10 @@ mod tests {
     fn parameters_of_no_pass_are_left_to_the_text() {
         let mut case = cases().find(|case| case.params.size > 1).expect("a case has several elements");
         assert!(case.launch().left_by_twin(&case.program) > 0);
+        assert_eq!(case.buffers.len(), case.results + 2, "the case has an array for tiles");
         let changes: [fn(&mut PassParams); 4] = [
             |params| params.size += 1,
-            |params| params.share = TILE,
+            |params| params.lines *= 100,
             |params| params.inner = 0,
             |params| params.frames = 0,
         ];
@@ -645,6 +671,15 @@ mod tests {
             change(&mut case.params);
             assert_eq!(case.launch().left_by_twin(&case.program), 0, "{:?}", case.params);
         }
+    }
+
+    #[test]
+    fn a_tile_that_does_not_fit_into_its_memory_is_left_to_the_text() {
+        let has_no_array = |case: &Case| case.buffers.len() == case.results + 1 && case.params.size > 1;
+        let mut case = cases().find(has_no_array).expect("a case has its tiles in the memory of a workgroup");
+        assert!(case.launch().left_by_twin(&case.program) > 0);
+        case.params.share = TILE;
+        assert_eq!(case.launch().left_by_twin(&case.program), 0);
     }
 
     #[test]

@@ -56,10 +56,12 @@ impl Twin {
 }
 
 /// Returns `true` if a program has the text of the built-in shader with its name: with the shader's own types, and
-/// without other files.
+/// without other files. A Fourier transform may have the snippet for long lines.
 fn is_built_in(program: &Program) -> bool {
-    let built_in = ShaderSource::builtin(&format!("{}.wgsl", program.name()));
-    built_in.and_then(|source| source.whole_text()).is_ok_and(|text| text == program.whole_text())
+    let Ok(source) = ShaderSource::builtin(&format!("{}.wgsl", program.name())) else { return false };
+    let long = source.clone().with_snippet("fft_memory", "fft_long");
+    let text = program.whole_text();
+    [source, long].iter().any(|source| source.whole_text().is_ok_and(|known| known == text))
 }
 
 /// Returns the value of an override of the type `u32`.

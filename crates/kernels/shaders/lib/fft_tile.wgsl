@@ -1,7 +1,7 @@
-// fft_tile: discrete Fourier transforms of lines, tile by tile in the memory of a workgroup
+// fft_tile: discrete Fourier transforms of lines, tile by tile in a memory
 //
 // Shape      first, rows: the first line of the tile, and the number of its lines; the shader around it has `params` of the
-//            type FftPass, the array `table`, `load` and `store`, and uses butterflies
+//            type FftPass, the array `table`, `load` and `store`, and uses butterflies and fft_memory
 // Dispatch   one workgroup of WORKGROUP invocations along x for each tile
 // Barriers   one for each radix
 // Tolerance  relative to the norm of the elements of a line, at most 1.5 (1 + log2(size)) u, u = 2^-24
@@ -12,7 +12,7 @@
 // from 1, and 0 says that it is missing.
 struct FftPass {
     lines: u32,                             // of all batches and columns
-    share: u32,                             // lines of a tile; share * size is at most TILE
+    share: u32,                             // lines of a tile; in fft_memory, share * size is at most TILE
     size: u32,                              // elements of a line
     radices: u32,                           // of the stages, four bits for each, the first one in the lowest bits
     stages: u32,                            // place of the roots of the stages
@@ -36,13 +36,8 @@ struct FftPass {
     window: u32,                            // place of the factors of real elements, two in an element; may be missing
 }
 
-// Number of elements of a tile.
-const TILE: u32 = 1024;
-// Number of elements in the memory: a stage reads one tile, and writes another one.
-const TILES: u32 = 2048;
 // Number of fine roots of a table. After them come the coarse roots, each FINE-th one.
 const FINE: u32 = 1024;
-var<workgroup> tiles: array<vec2<f32>, TILES>;
 
 fn product(a: vec2<f32>, b: vec2<f32>) -> vec2<f32> {
     return vec2(a.x * b.x - a.y * b.y, a.x * b.y + a.y * b.x);
@@ -99,7 +94,7 @@ fn load_tile(first: u32, rows: u32, lane: u32) {
         for (var r = own.place; r < params.size; r += own.places) {
             var value = load(line, line.place + r * params.steps);
             if params.before > 1u { value = product(value, root(line.k * r * params.root_step)); }
-            tiles[row * params.size + r] = value;
+            tiles[first_tile(first) + row * params.size + r] = value;
         }
     }
 }
@@ -152,16 +147,17 @@ fn transform_stage(stage: Stage, rows: u32, lane: u32) {
 }
 
 // Transforms the lines of a tile, and returns the place of the tile with the results.
-fn transform_tile(rows: u32, lane: u32) -> u32 {
-    var stage = Stage(1u, params.size, 1u, 0u, TILE);
+fn transform_tile(first: u32, rows: u32, lane: u32) -> u32 {
+    var stage = Stage(1u, params.size, 1u, first_tile(first), second_tile(first));
     for (var rest = params.radices; rest != 0u; rest >>= 4u) {
         stage.radix = rest & 15u;
         stage.blocks = params.size / stage.radix;
         transform_stage(stage, rows, lane);
-        workgroupBarrier();
+        tile_barrier();
         stage.before *= stage.radix;
-        stage.source = TILE - stage.source;
-        stage.sink = TILE - stage.sink;
+        let written = stage.sink;
+        stage.sink = stage.source;
+        stage.source = written;
     }
     return stage.source;
 }
