@@ -12,7 +12,12 @@ use std::fs;
 pub fn cases() -> Vec<Case> {
     let costs = case("a01_each_verb_has_its_kept_launches_and_scratch_memory", costs);
     vec![
-        Case { needs: Needs::Native("the file has the costs on the CPU device, and few of them depend on the adapter"), ..costs },
+        Case {
+            needs: Needs::Native(
+                "the file has the costs on the CPU device, and few of them depend on the adapter",
+            ),
+            ..costs
+        },
         case("a01_a_refused_verb_adds_no_node_to_a_capture", refused),
     ]
 }

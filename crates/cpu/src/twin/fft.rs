@@ -192,7 +192,10 @@ impl<'r> FftPassRun<'r> {
             [x, table, out, tiles] if !is_in_place => ([x, table, out], Some(tiles)),
             _ => return None,
         };
-        if [x, table, out].iter().any(|cells| cells.len() < size_of::<[f32; 2]>()) {
+        let [complex, real] = [size_of::<[f32; 2]>(), size_of::<f32>()];
+        let least_of_x = if matches!(source, PassSource::Real | PassSource::Pairs) { real } else { complex };
+        let least_of_out = if matches!(sink, PassSink::Real | PassSink::Pairs) { real } else { complex };
+        if x.len() < least_of_x || table.len() < complex || out.len() < least_of_out {
             return None;
         }
         let PassParams { lines, share, size, steps, before, inner, frames, .. } = params;
@@ -439,7 +442,7 @@ impl<'r> SharedElements<'r> {
     fn word(self, at: u32) -> &'r AtomicU32 {
         let at = (at as usize).min(self.cells.len() / size_of::<u32>() - 1);
         let start = self.cells.start().cast::<u32>().wrapping_add(at);
-        // SAFETY: the word is inside of the buffer, which has one, and the buffer begins at a multiple of 16. All
+        // SAFETY: the word is inside of the buffer, which has one, as `of` has checked, and the buffer begins at a multiple of 16. All
         // accesses of this thread to its bytes are atomic, and no reference to them exists.
         unsafe { AtomicU32::from_ptr(start) }
     }
