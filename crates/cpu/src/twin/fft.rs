@@ -204,7 +204,7 @@ impl<'r> FftPassRun<'r> {
         }
         let tile = u64::from(share) * u64::from(size);
         let fits = tiles.map_or(tile <= u64::from(TILE), |tiles| {
-            let all = u128::from(tile) * 2 * u128::from(lines.div_ceil(share));
+            let all = u128::from(tile) * 2 * u128::from(lines.div_ceil(share).max(1));
             all <= (tiles.len() / size_of::<[f32; 2]>()) as u128
         });
         let is_pass = fits
@@ -245,7 +245,12 @@ impl<'r> FftPassRun<'r> {
             }
             let elements = &mut memory.elements[..len];
             self.load(&lines, elements);
-            plan.process_with_scratch(elements, &mut memory.scratch);
+            for some in elements.chunks_mut(size.max(TOGETHER / size * size)) {
+                if run.stop.load(Relaxed) {
+                    return Err(Fault::Stopped);
+                }
+                plan.process_with_scratch(some, &mut memory.scratch);
+            }
             self.store(&lines, elements);
         }
         Ok(())
@@ -455,9 +460,11 @@ impl<'r> SharedElements<'r> {
     }
 }
 
-/// Returns the product of the radices of the stages, which are four bits each.
+/// Returns the product of the radices of the stages, which are four bits each. It is 0 if the kernels have no stage for
+/// a radix.
 fn product_of_radices(radices: u32) -> u64 {
-    (0..8).map(|at| (radices >> (4 * at)) & 15).take_while(|&radix| radix != 0).map(u64::from).product()
+    let of_stages = (0..8).map(|at| (radices >> (4 * at)) & 15).take_while(|&radix| radix != 0);
+    of_stages.map(|radix| if [2, 3, 4, 5, 7, 8].contains(&radix) { u64::from(radix) } else { 0 }).product()
 }
 
 /// Returns the number with its parts exchanged.

@@ -7,9 +7,9 @@ use crate::program::Program;
 use crate::run::{Cells, GridRun};
 use bytemuck::{Pod, Zeroable};
 use matrixmultiply::sgemm;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicU32, Ordering};
 
-/// Maximum number of products of several workgroups that are computed together, so that a run soon stops.
+/// Maximum number of products that are computed together, so that a run soon stops.
 const MOST_PRODUCTS: u64 = 1 << 28;
 /// Maximum number of results of several workgroups that are computed together: their sums may need memory.
 const MOST_RESULTS: u64 = 1 << 18;
@@ -68,7 +68,8 @@ struct ProductRun<'r> {
     across: u64,
     /// Number of lines of blocks in a matrix.
     down: u64,
-    /// Memory for sums that are not yet results.
+    /// Copies of the factors of a tile, and its sums before they are results.
+    copies: [Vec<f32>; 2],
     sums: Vec<f32>,
 }
 
@@ -125,8 +126,13 @@ impl<'r> ProductRun<'r> {
         let across = u64::from(params.columns.div_ceil(twin.width));
         let down = u64::from(params.rows.div_ceil(twin.height));
         let divisors = [across, down, params.shares.into(), params.count_1.into(), params.count_2.into()];
-        let sums = Vec::new();
-        (!divisors.contains(&0)).then_some(Self { twin, params, a, b, bias, out, across, down, sums })
+        // A workgroup that computes for long would not see that the run should stop.
+        let inner = u64::from(params.inner.min(params.share));
+        let is_short = u64::from(twin.height) * u64::from(twin.width) * inner <= MOST_PRODUCTS;
+        (is_short && !divisors.contains(&0)).then(|| {
+            let copies = <[Vec<f32>; 2]>::default();
+            Self { twin, params, a, b, bias, out, across, down, copies, sums: Vec::new() }
+        })
     }
 
     /// Executes the workgroup `first`, and others before `end` whose results are next to its own. Returns the number of
@@ -192,10 +198,9 @@ impl<'r> ProductRun<'r> {
         if !out.is_of_different_elements([rows, columns]) {
             return None;
         }
-        if bias.is_none() && params.alpha == 1.0 && params.beta == 0.0 {
-            multiply([rows, inner, columns], a, b, out);
-            return Some(());
-        }
+        let [copy_of_a, copy_of_b] = &mut self.copies;
+        let a = a.copied([rows, inner], copy_of_a);
+        let b = b.copied([inner, columns], copy_of_b);
         self.sums.resize(self.sums.len().max(rows * columns), 0.0);
         let sums = PlacedMatrix { first: self.sums.as_mut_ptr(), row: columns as isize, column: 1 };
         multiply([rows, inner, columns], a, b, sums);
@@ -218,19 +223,15 @@ impl<'r> ProductRun<'r> {
         for row in 0..rows {
             let sums = &self.sums[row * columns..][..columns];
             for (column, sum) in sums.iter().enumerate() {
-                let result = out.at(row, column);
+                let result = out.element(row, column);
                 let mut x = alpha * sum;
                 if beta != 0.0 {
-                    // SAFETY: `PlacedMatrix::of` has checked that all results are inside of the buffer. No reference to
-                    // its bytes exists.
-                    x += beta * unsafe { result.read() };
+                    x += beta * f32::from_bits(result.load(Ordering::Relaxed));
                 }
                 if let Some(bias) = bias {
-                    // SAFETY: as above, for the biases of all results.
-                    x += unsafe { bias.at(row, column).read() };
+                    x += f32::from_bits(bias.element(row, column).load(Ordering::Relaxed));
                 }
-                // SAFETY: as above. Each result belongs to one workgroup, and no other thread executes it.
-                unsafe { result.write(x) };
+                result.store(x.to_bits(), Ordering::Relaxed);
             }
         }
     }
@@ -257,9 +258,27 @@ impl PlacedMatrix {
         Some(Self { first, row, column })
     }
 
-    /// Returns the pointer to an element.
-    fn at(self, row: usize, column: usize) -> *mut f32 {
-        self.first.wrapping_offset(row as isize * self.row + column as isize * self.column)
+    /// Returns an element, whose row and column are among those that [`of`](Self::of) has checked.
+    fn element<'r>(self, row: usize, column: usize) -> &'r AtomicU32 {
+        let at = self.first.wrapping_offset(row as isize * self.row + column as isize * self.column);
+        // SAFETY: `of` has checked that the element is inside of the buffer, which begins at a multiple of 16. The twin
+        // accesses its bytes through atomic operations only, and no other reference to them exists during the run.
+        unsafe { AtomicU32::from_ptr(at.cast()) }
+    }
+
+    /// Copies all elements to a list. In it, neighbours along the axis with the smaller distance are neighbours too.
+    fn copied(self, [rows, columns]: [usize; 2], list: &mut Vec<f32>) -> Self {
+        list.clear();
+        let value =
+            |row: usize, column: usize| f32::from_bits(self.element(row, column).load(Ordering::Relaxed));
+        let by_columns = self.row.unsigned_abs() < self.column.unsigned_abs();
+        if by_columns {
+            (0..columns).for_each(|column| list.extend((0..rows).map(|row| value(row, column))));
+        } else {
+            (0..rows).for_each(|row| list.extend((0..columns).map(|column| value(row, column))));
+        }
+        let [row, column] = if by_columns { [1, rows as isize] } else { [columns as isize, 1] };
+        Self { first: list.as_mut_ptr(), row, column }
     }
 
     /// Returns `true` if no two of its elements are at one place, because the rows are apart, or the columns.
@@ -274,12 +293,11 @@ impl PlacedMatrix {
     }
 }
 
-/// Computes `out` = a b for matrices with these numbers of rows of `a`, of columns of `a` and of columns of `b`.
+/// Computes `out` = a b for matrices with these numbers of rows of `a`, of columns of `a` and of columns of `b`, which
+/// are lists of a run.
 fn multiply([rows, inner, columns]: [usize; 3], a: PlacedMatrix, b: PlacedMatrix, out: PlacedMatrix) {
-    // SAFETY: all elements are inside of their buffers or of `sums`, as `PlacedMatrix::of` and `compute` have checked.
-    // The results are at different places, and no other thread writes them. No reference to the bytes of a buffer
-    // exists. If a program lets another queue write the factors meanwhile, the products may be any numbers, but no
-    // place and no number of steps depends on an element.
+    // SAFETY: the lists have all elements of the matrices, the results are at different places, and only this thread
+    // accesses the lists.
     unsafe {
         sgemm(
             rows, inner, columns, 1.0, a.first, a.row, a.column, b.first, b.row, b.column, 0.0, out.first,
