@@ -3,7 +3,7 @@
 use crate::axis::View;
 use crate::elementwise::{flat, same_shape, words};
 use crate::fft_plan::{FftPlan, RealFftPlan, SharedPlan, Transform};
-use crate::fft_table::{FftPass, SWAP_ELEMENTS, SWAP_RESULTS, TILE};
+use crate::fft_table::{FftPass, LONGEST_COLUMN, SWAP_ELEMENTS, SWAP_RESULTS, TILE};
 use crate::grid::folded;
 use crate::refusals::check;
 use crate::trusted;
@@ -96,8 +96,6 @@ pub(crate) struct AlongAxis<'a> {
     pub(crate) frames: Frames,
 }
 
-/// Longest line that one thread transforms while others have none.
-const LONG_ALONE: usize = 1 << 17;
 /// Number of neighbouring columns that a workgroup transforms together, if they are long: so many elements are in a
 /// cache line.
 const LONG_TOGETHER: usize = 8;
@@ -192,8 +190,8 @@ impl<'a> FftLaunches<'a> {
         self.transform(along, &End::complex(&pairs, half), Some(&to))
     }
 
-    /// Returns the passes of transforms: those for long lines if the device has native code for them, unless there are
-    /// so few lines that threads would have none, or too many for the memory.
+    /// Returns the passes of transforms: those for long lines if the device has native code for them, unless the lines of
+    /// a workgroup have too many elements, or all lines have too many for the memory.
     fn passes_of<'t>(&self, along: AlongAxis<'t>) -> &'t [FftPass] {
         let AlongAxis { transform, batches, columns, .. } = along;
         let context = self.queue.context();
@@ -202,11 +200,11 @@ impl<'a> FftLaunches<'a> {
         };
         let lines = batches.saturating_mul(columns);
         let n = long[0].n;
-        let is_many = lines >= n.div_ceil(LONG_ALONE).min(LONG_TOGETHER);
+        let is_short = columns == 1 || n <= LONGEST_COLUMN;
         let bytes = count_of([2 * size_of::<[f32; 2]>(), lines.next_multiple_of(LONG_TOGETHER), n]);
         let info = context.info();
         let fits = bytes as u64 <= info.max_array.min(info.max_binding);
-        if is_many && fits { long } else { &transform.passes }
+        if is_short && fits { long } else { &transform.passes }
     }
 
     /// Returns one of the arrays of scratch memory.

@@ -43,7 +43,7 @@ impl FftNorm {
 /// # Cost
 /// For a length n with the prime factors 2, 3, 5 and 7, the tables have less than n complex numbers up to 1,024, and at
 /// most 2,600 + n / 1,024 above. Another length needs up to 3.5 n more, and a Fourier transform of up to 2.5 n numbers
-/// on the host. On the CPU device, a length above 1,024 needs up to n more, or up to 3 n for another length.
+/// on the host. On the CPU device, a length from 1,025 to 131,072 needs up to n more, or up to 3 n for another length.
 ///
 /// # Example
 /// ```

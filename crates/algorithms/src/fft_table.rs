@@ -25,6 +25,11 @@ const LONGEST_OTHER: usize = 1 << 22;
 pub(crate) const TILE: usize = 1024;
 /// Maximum number of stages of a pass.
 const MOST_STAGES: usize = 8;
+/// Maximum number of elements of a line that one workgroup transforms on the CPU device. All loops of an invocation have
+/// fewer than 2^16 iterations then: a captured launch may be replayed on a device that ends an invocation there.
+const LONGEST_LINE: usize = 1 << 17;
+/// The same for a line whose elements are not neighbours: a workgroup has several of them.
+pub(crate) const LONGEST_COLUMN: usize = 1 << 14;
 /// Number of fine roots of a length in `fft_tile.wgsl`.
 const FINE: usize = 1024;
 /// Prime factors of the lengths that are divided into stages.
@@ -103,11 +108,11 @@ impl FftTable {
     }
 
     /// Returns other passes for a transform, whose lines have all elements, and adds the roots of their stages. Returns
-    /// `None` if the lines have all elements already, or would need too many stages.
+    /// `None` if the lines have all elements already, would have too many, or would need too many stages.
     pub(crate) fn long(&mut self, passes: &[FftPass]) -> Option<Vec<FftPass>> {
         let &FftPass { n, size, .. } = passes.first()?;
         let radices = radices(n);
-        if size == n || radices.len() > MOST_STAGES {
+        if size == n || n > LONGEST_LINE || radices.len() > MOST_STAGES {
             return None;
         }
         let stages = self.stages(&radices);
@@ -348,7 +353,7 @@ mod tests {
     #[test]
     fn long_passes_have_the_steps_of_the_passes_that_they_replace() {
         let mut table = FftTable::default();
-        for n in [2048, 1 << 16, 1 << 20, 3000, 4099] {
+        for n in [2048, 1 << 16, LONGEST_LINE, 3000, 4099] {
             let passes = table.transform(n);
             let long = table.long(&passes).expect("the length has several passes, and few stages");
             assert_eq!(long.len(), if is_smooth(n) { 1 } else { 2 });
@@ -362,9 +367,9 @@ mod tests {
                 assert!(pass.stages + pass.size <= table.values.len() + 1 && pass.is_long);
             }
         }
-        for n in [1, 1024, 3_usize.pow(14)] {
+        for n in [1, 1024, 3_usize.pow(10), 2 * LONGEST_LINE] {
             let passes = table.transform(n);
-            assert!(table.long(&passes).is_none(), "{n} has one pass, or many stages");
+            assert!(table.long(&passes).is_none(), "{n} has one pass, is too long, or has many stages");
         }
     }
 

@@ -153,8 +153,14 @@ impl MatmulBlocks {
         if let Some((side, turned)) = of_columns(MOST_ROWS) {
             return (Self::columns(side, limit(USUAL_WIDTH, 4)), *turned);
         }
-        let has_twin = factor.scalar() == Some(Scalar::F32) && has_twins(&queue.context());
-        let variant = chosen_for(queue, Tunable::Matmul, size);
+        let twins = has_twins(&queue.context());
+        let has_twin = twins && factor.scalar() == Some(Scalar::F32);
+        // Variants are measured with `f32`: where that has native code, the times say nothing of other types.
+        let variant = if twins && !has_twin {
+            KernelVariant::DEFAULT
+        } else {
+            chosen_for(queue, Tunable::Matmul, size)
+        };
         if let Some(width) = width_of(queue, variant, has_twin)
             && let Some((side, turned)) = of_columns(usize::MAX)
         {
