@@ -872,6 +872,11 @@ pub trait Algorithms: sealed::Queue {
     /// # Shape
     /// `known` and `out` have the shape of `x`, which has two axes or more.
     ///
+    /// # Errors
+    /// Returns [`ErrorDetail::Value`](fencepost_core::ErrorDetail::Value) for an option that is out of its range, and for
+    /// more than 65,000 averaged channels. The larger spike width in samples, times the number of iterations, is at most
+    /// 1,182.
+    ///
     /// # Example
     /// ```
     /// use fencepost::prelude::*;

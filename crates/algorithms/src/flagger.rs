@@ -23,6 +23,8 @@ const MOST_EXTENDED: usize = 2047;
 const MOST_RADIUS: usize = 1023;
 /// Maximum number of bins: an invocation looks for the ends of a gap in a loop.
 const MOST_BINS: usize = 65_000;
+/// Maximum number of iterations, each of which takes 24 launches.
+const MOST_ITERATIONS: usize = 100;
 
 /// Condition for the bits of a NaN or of an infinite number.
 const IS_NOT_FINITE: &str = "(x & 0x7f800000u) == 0x7f800000u";
@@ -200,6 +202,14 @@ impl<'a> SumThresholdFlagger<'a> {
                 return Err(refused(verb, option, count, "at least 1"));
             }
         }
+        if self.background_iterations > MOST_ITERATIONS {
+            return Err(refused(
+                verb,
+                "background_iterations",
+                self.background_iterations,
+                "a number up to 100",
+            ));
+        }
         let widest = self.spike_width_time.max(self.sigma_of_bins());
         let widest = widest * self.background_iterations.max(1) as f64;
         if box_radius(widest) > MOST_RADIUS {
@@ -243,6 +253,8 @@ pub(crate) fn flag_interference<const D: usize>(
     let windows_time = options.of_times(times);
     let sizes = FlaggerSizes::new(queue, options, [times, channels, series])?;
     let windows_freq = options.of_bins(sizes.bins);
+    // With as many chunks as bins, each bin has its own.
+    let options = SumThresholdFlagger { freq_chunks: options.freq_chunks.min(sizes.bins), ..options };
     let work = StepMemory::new(queue, count_of(sizes.of_bins()))?;
     let samples = Channels::new(queue, sizes, &work, [x, known, out])?;
     let mut all = Plane::new(queue, options, &work, sizes.of_bins())?;
@@ -291,10 +303,6 @@ impl FlaggerSizes {
         if bins > MOST_BINS {
             let needed = "a number up to 65000, by a larger `average_freq`,";
             return Err(refused(queue.verb, "the number of bins of channels", bins, needed));
-        }
-        if count_of([bins, options.freq_chunks]) > u32::MAX as usize {
-            let needed = "a number whose product with the number of bins is below 2^32";
-            return Err(refused(queue.verb, "freq_chunks", options.freq_chunks, needed));
         }
         Ok(Self { times, channels, series, bins, width })
     }

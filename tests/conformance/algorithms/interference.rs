@@ -401,7 +401,7 @@ fn refused(s: &Subject) {
         usual.extend(3, 0),
         usual.extend(1, 2049),
         usual.freq_chunks(0),
-        usual.freq_chunks(1 << 31),
+        usual.spike_width(0.0, 0.0).background(2.0, 101),
         usual.average_freq(0),
         usual.flag_all_frac(f64::NAN, 0.8),
         usual.rho(0.0),
