@@ -145,7 +145,9 @@ const STEM: &str = "convolve_channels";
 /// Lengths of padded axes, and numbers of products in a sum, are below this number.
 const END: usize = 1 << 31;
 /// Maximum number of inner indices of a share: an invocation has fewer than 2^16 iterations of all loops together.
-const MOST_IN_SHARE: usize = 1 << 14;
+const MOST_IN_SHARE: usize = 1 << 15;
+/// The same with the small tiles of tests.
+const FEW_IN_SHARE: usize = 1 << 14;
 /// Number of kernels of a group up to which a tile has one row of invocations.
 const FEW_KERNELS: usize = 4;
 /// Number of kernels of a group from which on a tile may be large.
@@ -370,7 +372,7 @@ fn shares_of(queue: &VerbQueue<'_>, inner: usize, tiles: usize) -> Shares {
         wanted: limit(by_adapter(queue, 16, 256), 7),
         undivided: limit(1024, 9),
         least: limit(256, 4),
-        most: MOST_IN_SHARE,
+        most: limit(MOST_IN_SHARE, FEW_IN_SHARE),
         multiple: 4,
     };
     Shares::of_inner(inner, tiles, &limits)
@@ -542,14 +544,16 @@ mod tests {
     fn no_invocation_exceeds_the_iterations_of_a_device() {
         const MOST: usize = 65_535;
         // The tiles of `matmul` and those for few kernels, also with the small sizes of the tests.
-        for [across, down, depth] in
-            [[8, 8, 16], [8, 4, 32], [16, 16, 16], [4, 2, 4], [16, 1, 16], [32, 1, 16], [4, 1, 4]]
-        {
+        let tiles = [[8, 8, 16], [8, 4, 32], [16, 16, 16], [16, 1, 16], [32, 1, 16]];
+        let usual = tiles.map(|tile| (tile, MOST_IN_SHARE));
+        let small = [[4, 2, 4], [4, 1, 4]].map(|tile| (tile, FEW_IN_SHARE));
+        for ([across, down, depth], most) in usual.into_iter().chain(small) {
             let invocations = across * down;
             let taps = usize::div_ceil(depth, invocations);
             let of_step = 1 + usize::div_ceil(depth * down, invocations) + depth / down + depth / 4 + taps;
             let last = 4 * (1 + 4);
-            assert!(taps + MOST_IN_SHARE / depth * of_step + last < MOST, "{across} x {down} x {depth}");
+            assert!(taps + most / depth * of_step + last < MOST, "{across} x {down} x {depth}");
         }
+        assert!(END.div_ceil(MOST_IN_SHARE) - 1 <= MOST, "the launch that adds the shares");
     }
 }
