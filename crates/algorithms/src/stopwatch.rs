@@ -81,9 +81,12 @@ mod given {
         pub calls: usize,
     }
 
+    /// Function that returns the seconds of a call, by the name of its round and its number of elements.
+    type GivenSeconds = Box<dyn Fn(&str, usize) -> f64>;
+
     /// Times in place of those of a clock.
     struct GivenTimes {
-        seconds: Box<dyn Fn(&str, usize) -> f64>,
+        seconds: GivenSeconds,
         elapsed: Duration,
         rounds: Vec<TimedRound>,
     }

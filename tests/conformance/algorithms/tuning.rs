@@ -161,8 +161,9 @@ mod listed {
         graph.to_bytes_with(Contents::Included).unwrap()
     }
 
-    /// Enqueues a product with few results, and one with many.
-    fn products(queue: &CommandQueue, [x, y, out]: [&DeviceArray<u32>; 3]) -> Result<()> {
+    /// Enqueues a product with few results, and one with many, of the type with which variants are measured.
+    fn products(queue: &CommandQueue, arrays: [&DeviceArray<u32>; 3]) -> Result<()> {
+        let [x, y, out] = arrays.map(|array| array.cast_bits::<f32>());
         let mut few = out.slice(0..4096)?.reshape([64, 64])?;
         queue.matmul(&x.reshape([64, 128])?, &y.reshape([128, 64])?, &mut few, Matmul::default())?;
         let mut many = out.reshape([512, 512])?;

@@ -408,7 +408,7 @@ mod tests {
         assert_eq!(tuning.table().ceilings(), None, "an earlier measurement changes nothing");
         assert_eq!(tuning.known_ceilings(tuning.generation()), Some(rates));
         assert_eq!(tuning.table().ceilings(), Some(rates));
-        // Those of a table that was set come first.
+        // The rates of a table that was set come first.
         let mut other = table(3);
         other.set_ceilings(Ceilings::new(3.0, 4.0));
         tuning.set(TuningChoice::Table(other));

@@ -552,7 +552,7 @@ mod tests {
 
     fn case(rng: &mut fastrand::Rng, at: usize) -> Case {
         let (stem, flag) = KERNELS[at % KERNELS.len()];
-        let is_long = at % 3 == 0;
+        let is_long = at.is_multiple_of(3);
         let is_longer = is_long && at < 30;
         let radices = if is_longer { LONG } else { RADICES[rng.usize(..RADICES.len())] };
         let size: u32 = radices.iter().product();

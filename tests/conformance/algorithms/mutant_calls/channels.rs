@@ -4,10 +4,12 @@ use super::Calls;
 use fencepost::algorithms::prelude::*;
 use fencepost_oracles as host;
 
-/// Shapes of the images and the weights; stride, padding and dilation; number of groups. There are remainders of tiles, and
-/// none and one more along each side; few kernels and many, in one group and in several; sums of one share and of several;
-/// and a grid in several rows with a workgroup too many.
-const LAYERS: [([usize; 4], [usize; 4], [[usize; 2]; 3], usize); 12] = [
+/// Shapes of the images and the weights; stride, padding and dilation; number of groups.
+type Layer = ([usize; 4], [usize; 4], [[usize; 2]; 3], usize);
+
+/// Layers with remainders of tiles, with none and with one more along each side; few kernels and many, in one group and
+/// in several; sums of one share and of several; and a grid in several rows with a workgroup too many.
+const LAYERS: [Layer; 12] = [
     ([2, 3, 5, 4], [5, 3, 2, 3], [[2, 1], [1, 2], [1, 2]], 1),
     ([2, 4, 4, 3], [6, 2, 2, 2], [[1, 2], [1, 0], [2, 1]], 2),
     ([1, 4, 4, 4], [18, 2, 1, 1], USUAL, 2),
