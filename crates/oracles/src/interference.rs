@@ -18,7 +18,7 @@ type Lines<T> = Vec<Vec<T>>;
 /// ```
 /// use fencepost_algorithms::SumThresholdFlagger;
 /// use fencepost_oracles as host;
-/// let options = SumThresholdFlagger::default();
+/// let options = SumThresholdFlagger::default().extend(1, 1);
 /// let (flags, _) = host::flag_interference(&[1.0, 1.0, f32::NAN], &[0, 0, 0], [3, 1, 1], &options);
 /// assert_eq!(flags, [0, 0, 1]);
 /// ```
