@@ -1,6 +1,7 @@
 //! Calls of the flagger of interference.
 
 use super::{Calls, N};
+use crate::common::full::full;
 use fencepost::algorithms::prelude::*;
 
 impl Calls {
@@ -17,8 +18,10 @@ impl Calls {
             13..17 if series % 2 == 1 => 10.0,
             _ => 8.0,
         });
-        for chunks in [1, 3, 4] {
-            for sigmas in [1.0, 2.0] {
+        // Each call has many launches, so a plain run takes some.
+        let chunks: &[usize] = if full() { &[1, 3, 4] } else { &[1, 4] };
+        for &chunks in chunks {
+            for &sigmas in if full() { &[1.0, 2.0][..] } else { &[2.0] } {
                 let list = peaks.clone();
                 self.add(format!("peaks in {chunks} chunks, {sigmas} sigmas"), move |q, a| {
                     let x = q.array(&list)?;
@@ -44,7 +47,7 @@ impl Calls {
             _ => 6.0,
         });
         for (first, end) in [(14, 44), (0, 25), (30, 56), (0, 56)] {
-            for sigmas in [4.0, 9.0, 16.0] {
+            for &sigmas in if full() { &[4.0, 9.0, 16.0][..] } else { &[9.0] } {
                 let list = slopes.clone();
                 self.add(format!("gaps from {first} to {end}, {sigmas} sigmas"), move |q, a| {
                     let shape = [1, 56, 6];
