@@ -40,7 +40,7 @@ use half::f16;
 pub struct ConvolveChannels<'a, P: Element> {
     /// Distances of the windows of neighbouring results.
     pub stride: [usize; 2],
-    /// Numbers of zeros before the first and after the last elements of an image.
+    /// Counts of zeros before the first and after the last elements of an image.
     pub padding: [usize; 2],
     /// Distances of neighbouring elements of a window.
     pub dilation: [usize; 2],

@@ -411,7 +411,7 @@ struct Channels<'a> {
     of_bins: Option<DeviceArray<f32>>,
     of_rows: Option<DeviceArray<u32>>,
     of_columns: Option<DeviceArray<u32>>,
-    /// Numbers of flags of each time, and of each channel.
+    /// Counts of the flags of each time, and of each channel.
     rows: DeviceArray<u32>,
     columns: DeviceArray<u32>,
 }

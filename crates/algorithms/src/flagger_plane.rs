@@ -116,7 +116,7 @@ fn box_weights(sigma: f64) -> Vec<f32> {
 pub(crate) struct Plane<'a> {
     queue: &'a VerbQueue<'a>,
     options: SumThresholdFlagger<'a>,
-    /// Numbers of times, bins and series.
+    /// Counts of times, bins and series.
     shape: [usize; 3],
     /// Amplitudes, and later their deviations from the background.
     pub(crate) data: DeviceArray<f32>,

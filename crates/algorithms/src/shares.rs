@@ -23,7 +23,7 @@ pub struct Shares {
     pub(crate) count: usize,
 }
 
-/// Limits that decide how the inner index of products of matrices is divided.
+/// Bounds of the shares of an inner index.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct InnerLimits {
     /// Number of workgroups up to which there are several shares.

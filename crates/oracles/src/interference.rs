@@ -7,7 +7,7 @@ const DEVIATION: f64 = 1.4826;
 /// Flags of an element in a window above the threshold, and in one below its negative.
 const SIGNS: [(u8, f64); 2] = [(1, 1.0), (2, -1.0)];
 
-/// Numbers of some times, each with some bins of channels.
+/// Values of some times, each with some bins of channels.
 type Lines<T> = Vec<Vec<T>>;
 
 /// Returns the flags of samples of some times, channels and series, computed with `f64`. Also returns the smallest

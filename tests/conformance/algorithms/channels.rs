@@ -144,7 +144,8 @@ fn views(s: &Subject) {
     let some: &[Sizes] = if s.place().is_gl() { &SIZES[..1] } else { &[SIZES[0], SIZES[1], of_groups] };
     with_forms(s, || {
         for &sizes in some {
-            let (of_images, of_weights) = (places(sizes.0), places(sizes.1));
+            let of_images = places(sizes.0);
+            let of_weights = places(sizes.1);
             for (at, left) in of_images.into_iter().enumerate() {
                 // The first two have all pairs, and each other view has a partner.
                 let partners = of_weights.into_iter().enumerate();
